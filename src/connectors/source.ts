@@ -1,0 +1,77 @@
+/**
+ * The contract of a source: somebody else's records, read page by page from a cursor.
+ *
+ * Invariants: a cursor is opaque to everybody but its source, and stable: reading the range between
+ * two cursors again returns the records that lie there now. A page of an end is never returned for a
+ * read that did not finish: what cannot be read throws {@link ConnectorError}.
+ */
+import type { z } from 'zod'
+import type { FailureCode } from '../domain/failure.ts'
+import type { JsonObject } from '../domain/json.ts'
+import type { SourceRecord } from '../domain/page.ts'
+
+/** A read or write that failed as a whole, classified once, here at the seam. */
+export class ConnectorError extends Error {
+  override readonly name = 'ConnectorError'
+  readonly code: FailureCode
+
+  /** `message`: technical detail that a person may see; no personal data, no secrets. */
+  constructor(code: FailureCode, message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.code = code
+  }
+}
+
+export interface ReadRequest {
+  /** Where to read from; null: the beginning. */
+  readonly from: string | null
+  /** At most so many records (1 to 10,000). Ignored where `to` is given: then the whole range is read. */
+  readonly limit: number
+  /** The end of a page that was read before: nothing past it is returned. Null: as far as `limit` allows. */
+  readonly to: string | null
+  readonly signal: AbortSignal
+}
+
+export type ReadResult =
+  /**
+   * `from` is the cursor of the page as the source resolves it: never null, and another one than was
+   * asked for when the source had to start over (a file that was replaced).
+   */
+  | {
+      readonly kind: 'page'
+      readonly from: string
+      readonly to: string
+      readonly records: readonly SourceRecord[]
+    }
+  /** Nothing lies behind `from`. A success with nothing to read. */
+  | { readonly kind: 'end' }
+  /** The range `from`–`to` does not exist any more (only where `to` was given). */
+  | { readonly kind: 'gone'; readonly reason: string }
+
+export interface SourceReader {
+  readPage(request: ReadRequest): Promise<ReadResult>
+  /** Records in the whole stream, where the source can tell cheaply. */
+  readonly totalRecords: number | null
+  close(): Promise<void>
+}
+
+export interface OpenSource {
+  /** As validated by `connectionConfig`. */
+  readonly config: JsonObject
+  readonly credentials: JsonObject
+  readonly stream: string
+  /** As validated by `streamOptions`. */
+  readonly options: JsonObject
+  readonly signal: AbortSignal
+}
+
+export interface SourceConnector {
+  readonly type: string
+  /** Shape of a connection's public settings. */
+  readonly connectionConfig: z.ZodType<JsonObject>
+  readonly credentials: z.ZodType<JsonObject>
+  readonly streamOptions: z.ZodType<JsonObject>
+  /** What is wrong with the stream's name, as one sentence, or null. Called when a sync is saved. */
+  describeStreamProblem(stream: string): Promise<string | null>
+  open(request: OpenSource): Promise<SourceReader>
+}

@@ -1,0 +1,27 @@
+/**
+ * The bus: wake-ups and progress hints between processes.
+ *
+ * It carries hints, never truth: a message arrives at most once and may be lost. Whoever listens reads
+ * the database after subscribing, and again after a gap.
+ */
+import type { JsonObject } from '../domain/json.ts'
+
+/** Ends a subscription. May be called twice; the last listener of a channel in a process gives the channel up. */
+export type Unsubscribe = () => Promise<void>
+
+export interface Bus {
+  /** Best effort: resolves also when the message could not be sent (it is logged), and never throws. */
+  publish(channel: string, message: JsonObject): Promise<void>
+  /** Resolves when messages published from now on are heard. What arrives is unchecked: the listener validates it. */
+  subscribe(channel: string, listener: (message: unknown) => void): Promise<Unsubscribe>
+  /** Calls back after the connection was lost and is there again: messages in between are gone. Returns the way to stop. */
+  onGap(listener: () => void): () => void
+}
+
+/** Wakes the pools: a run may be due. */
+export const WAKE_CHANNEL = 'runs.wake'
+
+/** Progress of one run. */
+export function runChannel(runId: string): string {
+  return `run.${runId}`
+}

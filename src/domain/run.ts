@@ -1,0 +1,116 @@
+/**
+ * The life of a run: its states, the verbs that move it, and how it ends.
+ *
+ * Invariants: a final run never changes; at most one run of a sync is queued or running; a run
+ * succeeds only if its books balance and nothing was rejected or in doubt.
+ */
+import { booksBalance, type Counters } from './delivery.ts'
+import type { FailureCode } from './failure.ts'
+
+export const RUN_STATUSES = [
+  'queued',
+  'running',
+  'succeeded',
+  'partial',
+  'failed',
+  'canceled',
+] as const
+export type RunStatus = (typeof RUN_STATUSES)[number]
+
+export const FINAL_RUN_STATUSES = ['succeeded', 'partial', 'failed', 'canceled'] as const
+export type FinalRunStatus = (typeof FINAL_RUN_STATUSES)[number]
+
+/** Why a run was started. */
+export const RUN_CAUSES = ['schedule', 'run_now', 'retry', 'sweep'] as const
+export type RunCause = (typeof RUN_CAUSES)[number]
+
+/** How one attempt of a run ended. */
+export const ATTEMPT_OUTCOMES = [
+  'completed',
+  'postponed',
+  'failed',
+  'released',
+  'recovered',
+  'swept',
+  'canceled',
+] as const
+export type AttemptOutcome = (typeof ATTEMPT_OUTCOMES)[number]
+
+/** Attempts of a run that nobody started by hand. */
+export const ATTEMPT_ALLOWANCE = 5
+/** Take-overs in a row, without a checkpoint between them, that end a run: it ends its workers. */
+export const MAX_TAKE_OVERS = 5
+
+/**
+ * Every verb with the states it may leave and reach. `refuse` and `enqueue` create the run.
+ * A verb that meets another state has lost a race and changes nothing.
+ */
+export const RUN_TRANSITIONS = {
+  claim: { from: ['queued'], to: ['running'], raisesFence: true },
+  complete: { from: ['running'], to: ['succeeded', 'partial'], raisesFence: false },
+  postpone: { from: ['running'], to: ['queued'], raisesFence: false },
+  fail: { from: ['queued', 'running'], to: ['failed'], raisesFence: false },
+  release: { from: ['running'], to: ['queued'], raisesFence: false },
+  recover: { from: ['running'], to: ['queued', 'failed'], raisesFence: true },
+  sweep: { from: ['running'], to: ['failed'], raisesFence: true },
+  cancel: { from: ['queued', 'running'], to: ['canceled'], raisesFence: false },
+} as const satisfies Record<
+  string,
+  { from: readonly RunStatus[]; to: readonly RunStatus[]; raisesFence: boolean }
+>
+export type RunVerb = keyof typeof RUN_TRANSITIONS
+
+export function isFinal(status: RunStatus): status is FinalRunStatus {
+  return FINAL_RUN_STATUSES.some((final) => final === status)
+}
+
+/** Whether the verb may act on a run in that state. */
+export function isAllowed(verb: RunVerb, status: RunStatus): boolean {
+  const from: readonly RunStatus[] = RUN_TRANSITIONS[verb].from
+  return from.includes(status)
+}
+
+/** What a run that has reached the end of its source knows about itself. */
+export interface EndOfRun {
+  readonly counters: Counters
+  /** Records that this run sent without their having been held before, and how many of these were rejected. */
+  readonly firstSends: number
+  readonly firstSendsRejected: number
+}
+
+export type EndDecision =
+  | { readonly verb: 'complete'; readonly status: 'succeeded' | 'partial' }
+  | { readonly verb: 'fail'; readonly code: FailureCode }
+
+/** How a run ends that has read its source to the end. Throws RangeError when the books do not balance: that is a bug. */
+export function decideEnd(end: EndOfRun): EndDecision {
+  const { counters, firstSends, firstSendsRejected } = end
+  if (!booksBalance(counters)) {
+    throw new RangeError(`The books of the run do not balance: ${JSON.stringify(counters)}.`)
+  }
+  if (firstSends > 0 && firstSendsRejected === firstSends) {
+    return { verb: 'fail', code: 'destination_rejected' }
+  }
+  const isWhole = counters.rejected === 0 && counters.inDoubt === 0 && counters.quarantined === 0
+  return { verb: 'complete', status: isWhole ? 'succeeded' : 'partial' }
+}
+
+export type TakeOverDecision = 'requeue' | 'close'
+
+/** What recovery does with the run of a silent worker, given how often it was taken over since its last checkpoint. */
+export function decideTakeOver(takeOversInARow: number): TakeOverDecision {
+  return takeOversInARow + 1 >= MAX_TAKE_OVERS ? 'close' : 'requeue'
+}
+
+/**
+ * Orders a run's progress events: the epoch first, then the count within it, so that an event of a
+ * later attempt always sorts after one of an earlier attempt.
+ */
+export interface Sequence {
+  readonly epoch: number
+  readonly n: number
+}
+
+export function isAfter(a: Sequence, b: Sequence): boolean {
+  return a.epoch === b.epoch ? a.n > b.n : a.epoch > b.epoch
+}

@@ -1,0 +1,33 @@
+/**
+ * Time, handed in. Nothing else in the product reads a clock or waits on a timer.
+ *
+ * Two clocks: the wall clock for what people see, the monotonic clock for every duration and trust
+ * window (a wall clock may be set back; a trust window must not grow because of it).
+ */
+import { setTimeout as wait } from 'node:timers/promises'
+
+export interface Clock {
+  now(): Date
+  /** Milliseconds since an arbitrary moment; never goes back. */
+  monotonicMs(): number
+  /** Resolves after `ms`, or rejects with the signal's reason as soon as it is aborted. */
+  sleep(ms: number, signal?: AbortSignal): Promise<void>
+  /** A signal that aborts after `ms` with a TimeoutError, or when one of `signals` does. */
+  deadline(ms: number, ...signals: readonly AbortSignal[]): AbortSignal
+}
+
+export const systemClock: Clock = {
+  now: () => new Date(),
+  monotonicMs: () => performance.now(),
+  sleep: async (ms, signal) => {
+    try {
+      await wait(ms, undefined, signal ? { signal } : {})
+    } catch (error) {
+      throw signal?.aborted ? signal.reason : error
+    }
+  },
+  deadline: (ms, ...signals) =>
+    signals.length === 0
+      ? AbortSignal.timeout(ms)
+      : AbortSignal.any([AbortSignal.timeout(ms), ...signals]),
+}

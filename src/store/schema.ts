@@ -1,0 +1,405 @@
+/**
+ * Every table; the source of drizzle/.
+ *
+ * Invariants that the database itself keeps: one run of a sync queued or running; a run is finished
+ * exactly when its status is final; the books of a run balance at every moment; a run is retried by at
+ * most one run. Timestamps have milliseconds, so that they pass through JavaScript unchanged.
+ */
+import { sql } from 'drizzle-orm'
+import {
+  bigint,
+  boolean,
+  check,
+  customType,
+  date,
+  foreignKey,
+  index,
+  integer,
+  pgTable,
+  primaryKey,
+  text,
+  timestamp,
+  uniqueIndex,
+  uuid,
+} from 'drizzle-orm/pg-core'
+import type { FailureCode, Step } from '../domain/failure.ts'
+import type { JsonObject } from '../domain/json.ts'
+import type { AttemptOutcome, RunCause, RunStatus } from '../domain/run.ts'
+import type { PauseCause, SyncStatus } from '../domain/sync.ts'
+
+/** The driver parses jsonb once; drizzle's own jsonb column would parse strings a second time. */
+const json = customType<{ data: JsonObject; driverData: string | JsonObject }>({
+  dataType: () => 'jsonb',
+  toDriver: (value) => JSON.stringify(value),
+  fromDriver: (value) => value as JsonObject,
+})
+
+const bytes = customType<{ data: Uint8Array; driverData: Uint8Array }>({ dataType: () => 'bytea' })
+
+const instant = (name: string) =>
+  timestamp(name, { withTimezone: true, precision: 3, mode: 'date' })
+const count = (name: string) => bigint(name, { mode: 'number' }).notNull().default(0)
+const oneOf = (column: string, values: string) => sql.raw(`${column} in (${values})`)
+
+export const workspace = pgTable('workspace', {
+  id: uuid('id').primaryKey(),
+  name: text('name').notNull(),
+  createdAt: instant('created_at').notNull().defaultNow(),
+})
+
+/** A bearer token; only its hash is kept. */
+export const accessToken = pgTable(
+  'access_token',
+  {
+    id: uuid('id').primaryKey(),
+    workspaceId: uuid('workspace_id')
+      .notNull()
+      .references(() => workspace.id),
+    name: text('name').notNull(),
+    tokenHash: bytes('token_hash').notNull(),
+    createdAt: instant('created_at').notNull().defaultNow(),
+    expiresAt: instant('expires_at'),
+    revokedAt: instant('revoked_at'),
+  },
+  (table) => [uniqueIndex('access_token_hash').on(table.tokenHash)],
+)
+
+export const connection = pgTable(
+  'connection',
+  {
+    id: uuid('id').primaryKey(),
+    workspaceId: uuid('workspace_id')
+      .notNull()
+      .references(() => workspace.id),
+    name: text('name').notNull(),
+    /** The connector's type, such as `file` or `http`. */
+    type: text('type').notNull(),
+    config: json('config').notNull(),
+    /** JSON, sealed for this row's id; null: the connector takes no credentials. */
+    sealedCredentials: text('sealed_credentials'),
+    createdAt: instant('created_at').notNull().defaultNow(),
+    updatedAt: instant('updated_at').notNull().defaultNow(),
+  },
+  (table) => [uniqueIndex('connection_name').on(table.workspaceId, table.name)],
+)
+
+export const sync = pgTable(
+  'sync',
+  {
+    id: uuid('id').primaryKey(),
+    workspaceId: uuid('workspace_id')
+      .notNull()
+      .references(() => workspace.id),
+    name: text('name').notNull(),
+    status: text('status').$type<SyncStatus>().notNull().default('draft'),
+    pauseCause: text('pause_cause').$type<PauseCause>(),
+    pauseReason: text('pause_reason'),
+    pausedBy: text('paused_by'),
+    pausedAt: instant('paused_at'),
+    /** The draft: what the next publication will attest. A domain `SyncConfig`. */
+    draft: json('draft').notNull(),
+    sourceConnectionId: uuid('source_connection_id')
+      .notNull()
+      .references(() => connection.id),
+    destinationConnectionId: uuid('destination_connection_id')
+      .notNull()
+      .references(() => connection.id),
+    publicationId: uuid('publication_id'),
+    createdAt: instant('created_at').notNull().defaultNow(),
+    updatedAt: instant('updated_at').notNull().defaultNow(),
+  },
+  (table) => [
+    uniqueIndex('sync_name').on(table.workspaceId, table.name),
+    check('sync_status', oneOf('status', "'draft', 'active', 'pausing', 'paused'")),
+    check(
+      'sync_paused_iff_cause',
+      sql`(status in ('pausing', 'paused')) = (pause_cause is not null)`,
+    ),
+    check('sync_published_iff_not_draft', sql`(status = 'draft') = (publication_id is null)`),
+  ],
+)
+
+/** A row of its own, so that pausing and publishing never queue behind the ledger. */
+export const syncFence = pgTable('sync_fence', {
+  syncId: uuid('sync_id')
+    .primaryKey()
+    .references(() => sync.id),
+  /** Raised by every taking of a run; a statement that carries an older one changes nothing. */
+  epoch: bigint('epoch', { mode: 'number' }).notNull().default(0),
+  /** How far delivery has come; null: at the beginning. */
+  reached: text('reached'),
+  /** In front of the oldest open page; where a run starts. */
+  savedCursor: text('saved_cursor'),
+})
+
+/** Immutable; named by the digest of its configuration. */
+export const syncVersion = pgTable(
+  'sync_version',
+  {
+    syncId: uuid('sync_id')
+      .notNull()
+      .references(() => sync.id),
+    digest: text('digest').notNull(),
+    config: json('config').notNull(),
+    createdAt: instant('created_at').notNull().defaultNow(),
+  },
+  (table) => [primaryKey({ columns: [table.syncId, table.digest] })],
+)
+
+export const publication = pgTable(
+  'publication',
+  {
+    id: uuid('id').primaryKey(),
+    syncId: uuid('sync_id').notNull(),
+    versionDigest: text('version_digest').notNull(),
+    publishedBy: text('published_by').notNull(),
+    approvedBy: text('approved_by'),
+    publishedAt: instant('published_at').notNull().defaultNow(),
+  },
+  (table) => [
+    foreignKey({
+      columns: [table.syncId, table.versionDigest],
+      foreignColumns: [syncVersion.syncId, syncVersion.digest],
+    }),
+    index('publication_sync').on(table.syncId, table.id),
+  ],
+)
+
+/** The run table is the queue. */
+export const run = pgTable(
+  'run',
+  {
+    id: uuid('id').primaryKey(),
+    workspaceId: uuid('workspace_id')
+      .notNull()
+      .references(() => workspace.id),
+    syncId: uuid('sync_id')
+      .notNull()
+      .references(() => sync.id),
+    /** Null for a run that was refused because nothing is published. */
+    publicationId: uuid('publication_id').references(() => publication.id),
+    cause: text('cause').$type<RunCause>().notNull(),
+    /** The name of the token that asked for it; null: a machine did. */
+    requestedBy: text('requested_by'),
+    status: text('status').$type<RunStatus>().notNull().default('queued'),
+    dueAt: instant('due_at').notNull().defaultNow(),
+    attemptAllowance: integer('attempt_allowance').notNull(),
+    attemptsSpent: integer('attempts_spent').notNull().default(0),
+    /** Claims so far; the number of the attempt that runs. */
+    claims: integer('claims').notNull().default(0),
+    /** Take-overs since the last checkpoint. */
+    takeOvers: integer('take_overs').notNull().default(0),
+    epoch: count('epoch'),
+    /** Orders the events of an epoch. */
+    eventN: integer('event_n').notNull().default(0),
+    workerId: uuid('worker_id'),
+    startedAt: instant('started_at'),
+    progressAt: instant('progress_at'),
+    finishedAt: instant('finished_at'),
+    read: count('read'),
+    written: count('written'),
+    replayed: count('replayed'),
+    rejected: count('rejected'),
+    inDoubt: count('in_doubt'),
+    quarantined: count('quarantined'),
+    skipped: count('skipped'),
+    firstSends: count('first_sends'),
+    firstSendsRejected: count('first_sends_rejected'),
+    /** Records in the stream, where the source can tell. */
+    totalRecords: bigint('total_records', { mode: 'number' }),
+    failureCode: text('failure_code').$type<FailureCode>(),
+    failureStep: text('failure_step').$type<Step>(),
+    failureSubject: text('failure_subject'),
+    failureDetail: text('failure_detail'),
+    cancelRequestedAt: instant('cancel_requested_at'),
+    retryOf: uuid('retry_of'),
+    /** The succeeded retry that took this run out of the DLQ. */
+    resolvedByRunId: uuid('resolved_by_run_id'),
+    resolvedAt: instant('resolved_at'),
+    createdAt: instant('created_at').notNull().defaultNow(),
+  },
+  (table) => [
+    foreignKey({ columns: [table.retryOf], foreignColumns: [table.id] }),
+    uniqueIndex('run_in_flight').on(table.syncId).where(sql`status in ('queued', 'running')`),
+    uniqueIndex('run_retry_of').on(table.retryOf).where(sql`retry_of is not null`),
+    index('run_due').on(table.workspaceId, table.dueAt).where(sql`status = 'queued'`),
+    index('run_running').on(table.workerId).where(sql`status = 'running'`),
+    index('run_of_workspace').on(table.workspaceId, table.id),
+    index('run_of_sync').on(table.syncId, table.id),
+    index('run_dlq')
+      .on(table.workspaceId, table.id)
+      .where(sql`status in ('failed', 'partial') and resolved_at is null`),
+    check(
+      'run_status',
+      oneOf('status', "'queued', 'running', 'succeeded', 'partial', 'failed', 'canceled'"),
+    ),
+    check(
+      'run_finished_iff_final',
+      sql`(status in ('succeeded', 'partial', 'failed', 'canceled')) = (finished_at is not null)`,
+    ),
+    check('run_failed_iff_failure', sql`(status = 'failed') = (failure_code is not null)`),
+    check('run_running_has_worker', sql`status <> 'running' or worker_id is not null`),
+    check(
+      'run_books',
+      sql`"read" = written + replayed + rejected + in_doubt + quarantined + skipped
+        and least(written, replayed, rejected, in_doubt, quarantined, skipped) >= 0`,
+    ),
+    check('run_succeeded_whole', sql`status <> 'succeeded' or (rejected = 0 and in_doubt = 0)`),
+    check('run_attempts', sql`attempt_allowance between 1 and 100 and attempts_spent >= 0`),
+  ],
+)
+
+/** One try of a run by one worker. */
+export const attempt = pgTable(
+  'attempt',
+  {
+    runId: uuid('run_id')
+      .notNull()
+      .references(() => run.id),
+    number: integer('number').notNull(),
+    epoch: bigint('epoch', { mode: 'number' }).notNull(),
+    workerId: uuid('worker_id').notNull(),
+    startedAt: instant('started_at').notNull().defaultNow(),
+    finishedAt: instant('finished_at'),
+    outcome: text('outcome').$type<AttemptOutcome>(),
+    failureCode: text('failure_code').$type<FailureCode>(),
+    failureStep: text('failure_step').$type<Step>(),
+    failureSubject: text('failure_subject'),
+    failureDetail: text('failure_detail'),
+  },
+  (table) => [
+    primaryKey({ columns: [table.runId, table.number] }),
+    check('attempt_finished_iff_outcome', sql`(outcome is null) = (finished_at is null)`),
+  ],
+)
+
+/** A process that runs syncs; the only row it beats on. */
+export const worker = pgTable('worker', {
+  id: uuid('id').primaryKey(),
+  host: text('host').notNull(),
+  pid: integer('pid').notNull(),
+  beatN: bigint('beat_n', { mode: 'number' }).notNull().default(0),
+  startedAt: instant('started_at').notNull().defaultNow(),
+  beatAt: instant('beat_at').notNull().defaultNow(),
+  stoppedAt: instant('stopped_at'),
+})
+
+/** A page as first read; kept until every record of it is written, replayed, skipped or quarantined. */
+export const openPage = pgTable(
+  'open_page',
+  {
+    syncId: uuid('sync_id')
+      .notNull()
+      .references(() => sync.id),
+    pageDigest: bytes('page_digest').notNull(),
+    /** Orders a sync's pages by when they were first stored. */
+    ordinal: bigint('ordinal', { mode: 'number' }).notNull().generatedAlwaysAsIdentity(),
+    fromCursor: text('from_cursor').notNull(),
+    toCursor: text('to_cursor').notNull(),
+    /** 16 bytes a record, in the order of their positions. */
+    identities: bytes('identities').notNull(),
+    /** 12 bytes a position: the record digest of its newest completed key, zeros for none; set when the page is kept at a checkpoint. */
+    completed: bytes('completed'),
+    /** Whether `reached` has moved past it. */
+    isPassed: boolean('is_passed').notNull().default(false),
+    /** The last run in whose books its records stand: a page counts once a run. */
+    countedRunId: uuid('counted_run_id'),
+    openedAt: instant('opened_at').notNull().defaultNow(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.syncId, table.pageDigest] }),
+    index('open_page_order').on(table.syncId, table.ordinal),
+  ],
+)
+
+/** Records that were not written: rejected by the destination or unreadable, with the reason. */
+export const heldRecord = pgTable(
+  'held_record',
+  {
+    syncId: uuid('sync_id')
+      .notNull()
+      .references(() => sync.id),
+    pageDigest: bytes('page_digest').notNull(),
+    position: integer('position').notNull(),
+    identityHash: bytes('identity_hash').notNull(),
+    /** The hash of what the destination knows it by. */
+    destinationIdentityHash: bytes('destination_identity_hash').notNull(),
+    reason: text('reason').notNull(),
+    /** In how many runs it was rejected. */
+    runs: integer('runs').notNull().default(1),
+    firstRunId: uuid('first_run_id').notNull(),
+    lastRunId: uuid('last_run_id').notNull(),
+    /** A later record of the same identity has been delivered: this one must not be sent any more. */
+    isSuperseded: boolean('is_superseded').notNull().default(false),
+    rejectedAt: instant('rejected_at').notNull().defaultNow(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.syncId, table.pageDigest, table.position] }),
+    index('held_record_run').on(table.lastRunId, table.pageDigest, table.position),
+  ],
+)
+
+/** Keys reserved before the destination is called: what is in flight, or in doubt. One row a reserved chunk. */
+export const deliveryIntent = pgTable(
+  'delivery_intent',
+  {
+    id: uuid('id').primaryKey(),
+    syncId: uuid('sync_id')
+      .notNull()
+      .references(() => sync.id),
+    epoch: bigint('epoch', { mode: 'number' }).notNull(),
+    runId: uuid('run_id').notNull(),
+    connectionId: uuid('connection_id').notNull(),
+    pageDigest: bytes('page_digest').notNull(),
+    /** The positions of the chunk's records, in the order of the packed columns. */
+    positions: integer('positions').array().notNull(),
+    /** 12 bytes a record: its digest. With page digest and position it is the delivery key. */
+    recordDigests: bytes('record_digests').notNull(),
+    /** 16 bytes a record: the hash of the source's name for it. */
+    identities: bytes('identities').notNull(),
+    /** 16 bytes a record: the hash of the destination's name for it. */
+    destinationIdentities: bytes('destination_identities').notNull(),
+    /** UTC day on which its deliveries will be filed, also when they are completed after midnight. */
+    day: date('day', { mode: 'string' }).notNull(),
+    reservedAt: instant('reserved_at').notNull().defaultNow(),
+    /** Before this moment nobody looks up, marks or settles it. */
+    quietAt: instant('quiet_at').notNull(),
+  },
+  (table) => [index('delivery_intent_sync').on(table.syncId, table.pageDigest)],
+)
+
+/** The ledger: what has been delivered. Partitioned by day (see drizzle/). */
+export const delivery = pgTable(
+  'delivery',
+  {
+    /** 32 bytes: page digest, position, record digest. */
+    key: bytes('key').notNull(),
+    day: date('day', { mode: 'string' }).notNull(),
+    /** The destination's id for the record, where it gave one. */
+    result: text('result'),
+    completedAt: instant('completed_at').notNull().defaultNow(),
+  },
+  (table) => [primaryKey({ columns: [table.key, table.day] })],
+)
+
+/** Who did what to what, and why. Never changed. */
+export const auditEntry = pgTable(
+  'audit_entry',
+  {
+    id: uuid('id').primaryKey(),
+    workspaceId: uuid('workspace_id')
+      .notNull()
+      .references(() => workspace.id),
+    /** The name of the token that acted, or `tajo` for a machine. */
+    actor: text('actor').notNull(),
+    /** The command or verb, such as `pauseSync`. */
+    action: text('action').notNull(),
+    subjectType: text('subject_type').notNull(),
+    subjectId: uuid('subject_id').notNull(),
+    reason: text('reason'),
+    before: json('before'),
+    after: json('after'),
+    at: instant('at').notNull().defaultNow(),
+  },
+  (table) => [index('audit_entry_subject').on(table.workspaceId, table.subjectId, table.id)],
+)
