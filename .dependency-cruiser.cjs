@@ -34,9 +34,9 @@ module.exports = {
       to: {},
     },
     {
-      name: 'only-main-and-app-see-the-root',
+      name: 'only-the-root-sees-the-root',
       severity: 'error',
-      from: { path: '^src/', pathNot: '^src/(main|app|config)\\.ts$|^src/demo/' },
+      from: { path: '^src/', pathNot: '^src/[^/]+\\.ts$|^src/demo/' },
       to: { path: '^src/[^/]+\\.ts$' },
     },
     ...rooms,

@@ -65,7 +65,6 @@ CREATE TABLE "delivery_intent" (
 	"page_digest" "bytea" NOT NULL,
 	"positions" integer[] NOT NULL,
 	"record_digests" "bytea" NOT NULL,
-	"identities" "bytea" NOT NULL,
 	"destination_identities" "bytea" NOT NULL,
 	"day" date NOT NULL,
 	"reserved_at" timestamp (3) with time zone DEFAULT now() NOT NULL,
@@ -118,7 +117,7 @@ CREATE TABLE "run" (
 	"cause" text NOT NULL,
 	"requested_by" text,
 	"status" text DEFAULT 'queued' NOT NULL,
-	"due_at" timestamp (3) with time zone DEFAULT now() NOT NULL,
+	"due_at" timestamp (3) with time zone DEFAULT date_trunc('milliseconds', now()) NOT NULL,
 	"attempt_allowance" integer NOT NULL,
 	"attempts_spent" integer DEFAULT 0 NOT NULL,
 	"claims" integer DEFAULT 0 NOT NULL,
@@ -231,6 +230,7 @@ CREATE INDEX "audit_entry_subject" ON "audit_entry" USING btree ("workspace_id",
 CREATE UNIQUE INDEX "connection_name" ON "connection" USING btree ("workspace_id","name");--> statement-breakpoint
 CREATE INDEX "delivery_intent_sync" ON "delivery_intent" USING btree ("sync_id","page_digest");--> statement-breakpoint
 CREATE INDEX "held_record_run" ON "held_record" USING btree ("last_run_id","page_digest","position");--> statement-breakpoint
+CREATE INDEX "held_record_identity" ON "held_record" USING btree ("sync_id","destination_identity_hash");--> statement-breakpoint
 CREATE INDEX "open_page_order" ON "open_page" USING btree ("sync_id","ordinal");--> statement-breakpoint
 CREATE INDEX "publication_sync" ON "publication" USING btree ("sync_id","id");--> statement-breakpoint
 CREATE UNIQUE INDEX "run_in_flight" ON "run" USING btree ("sync_id") WHERE status in ('queued', 'running');--> statement-breakpoint

@@ -43,7 +43,7 @@ export interface DestinationWriter {
   /** What the destination knows the record by; null: the source's identity stands for it. */
   identityOf(fields: JsonObject): string | null
   /** Why the record cannot be sent at all (too large, identity missing), or null. */
-  describeUnsendable(record: OutgoingRecord): string | null
+  describeUnsendable(record: Pick<OutgoingRecord, 'fields' | 'json'>): string | null
   deliver(call: DeliveryCall): Promise<DeliveryAnswer>
   close(): Promise<void>
 }

@@ -71,7 +71,10 @@ export interface SourceConnector {
   readonly connectionConfig: z.ZodType<JsonObject>
   readonly credentials: z.ZodType<JsonObject>
   readonly streamOptions: z.ZodType<JsonObject>
-  /** What is wrong with the stream's name, as one sentence, or null. Called when a sync is saved. */
-  describeStreamProblem(stream: string): Promise<string | null>
+  /**
+   * What is wrong with the stream, as one sentence, or null. Called when a sync is saved. `options`:
+   * as validated by `streamOptions`; without them a source cannot tell what the stream consists of.
+   */
+  describeStreamProblem(stream: string, options: JsonObject): Promise<string | null>
   open(request: OpenSource): Promise<SourceReader>
 }

@@ -12,9 +12,16 @@ export type Unsubscribe = () => Promise<void>
 export interface Bus {
   /** Best effort: resolves also when the message could not be sent (it is logged), and never throws. */
   publish(channel: string, message: JsonObject): Promise<void>
-  /** Resolves when messages published from now on are heard. What arrives is unchecked: the listener validates it. */
+  /**
+   * Resolves when messages published from now on are heard. With Redis out of reach it resolves too,
+   * within seconds: `onGap` tells when they are heard. What arrives is a JSON object, and otherwise
+   * unchecked: the listener validates it. A listener that throws is logged and harms no other.
+   */
   subscribe(channel: string, listener: (message: unknown) => void): Promise<Unsubscribe>
-  /** Calls back after the connection was lost and is there again: messages in between are gone. Returns the way to stop. */
+  /**
+   * Calls back when what is subscribed to is heard again after it was not: messages in between are gone.
+   * Returns the way to stop.
+   */
   onGap(listener: () => void): () => void
 }
 

@@ -15,7 +15,10 @@ export type TakeResult =
 export interface Leases {
   /** Takes a free lease for `lifeMs`. Taking what one already holds is `taken` and renews it. */
   take(name: string, token: string, lifeMs: number): Promise<TakeResult>
-  /** Puts `token` in the place of `heldBy`, if that is still what is there (or nothing is). False: it is not. */
+  /**
+   * Puts `token` in the place of `heldBy`, if that is still what is there (or nothing is, or already
+   * `token`: the answer to a first try may have been lost). False: it is somebody else's.
+   */
   replace(name: string, heldBy: string, token: string, lifeMs: number): Promise<boolean>
   /** False: the lease is gone or another's, and it stays so; a renewal never takes. */
   renew(name: string, token: string, lifeMs: number): Promise<boolean>
@@ -25,7 +28,7 @@ export interface Leases {
   findHolder(name: string): Promise<string | null>
 }
 
-/** Redis did not answer in time, or refused. */
+/** Redis did not answer in time, or refused. Whether what was asked for has been done is unknown. */
 export class CoordinationUnavailableError extends Error {
   override readonly name = 'CoordinationUnavailableError'
 }

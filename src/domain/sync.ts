@@ -5,10 +5,10 @@
  * configuration's canonical form; the destination connection and object are fixed at the first
  * publication.
  */
-
 import type { FailureCode } from './failure.ts'
 import { type Hash, toHex } from './ids.ts'
-import { canonicalJson, type JsonObject } from './json.ts'
+import { canonicalJson, isJsonObject, type JsonObject } from './json.ts'
+import type { RunStatus } from './run.ts'
 
 export const SYNC_STATUSES = ['draft', 'active', 'pausing', 'paused'] as const
 export type SyncStatus = (typeof SYNC_STATUSES)[number]
@@ -56,4 +56,166 @@ export function decideStanding(facts: {
   }
   const isCurrent = facts.publicationId !== null && facts.publicationId === facts.runPublicationId
   return isCurrent && facts.status === 'active' ? null : 'attestation_publication_not_attested'
+}
+
+/** Reads a configuration that was stored. Throws RangeError for what this product did not write: that is a bug. */
+export function readSyncConfig(stored: JsonObject): SyncConfig {
+  const onRejected = REJECTION_POLICIES.find((policy) => policy === stored['onRejected'])
+  const onBrokenRecord = BROKEN_RECORD_POLICIES.find(
+    (policy) => policy === stored['onBrokenRecord'],
+  )
+  const { pageSize } = stored
+  if (!onRejected || !onBrokenRecord || typeof pageSize !== 'number') {
+    throw new RangeError('A stored sync configuration has another shape than it was written with.')
+  }
+  return {
+    sourceConnectionId: readText(stored, 'sourceConnectionId'),
+    stream: readText(stored, 'stream'),
+    streamOptions: readObject(stored, 'streamOptions'),
+    destinationConnectionId: readText(stored, 'destinationConnectionId'),
+    object: readText(stored, 'object'),
+    objectOptions: readObject(stored, 'objectOptions'),
+    mapping: readObject(stored, 'mapping'),
+    onRejected,
+    onBrokenRecord,
+    pageSize,
+  }
+}
+
+function readText(stored: JsonObject, member: string): string {
+  const value = stored[member]
+  if (typeof value !== 'string') {
+    throw new RangeError(`A stored sync configuration has no text ${member}.`)
+  }
+  return value
+}
+
+function readObject(stored: JsonObject, member: string): JsonObject {
+  const value = stored[member]
+  if (!isJsonObject(value)) {
+    throw new RangeError(`A stored sync configuration has no object ${member}.`)
+  }
+  return value
+}
+
+export type PublishDecision =
+  | { readonly kind: 'publish' }
+  /** This very version is the one that runs. */
+  | { readonly kind: 'noop' }
+  | { readonly kind: 'refuse'; readonly why: 'still_pausing' }
+
+/** Publishing makes the draft the version that runs and the sync active, whoever had paused it. */
+export function decidePublish(facts: {
+  readonly status: SyncStatus
+  readonly draftDigest: string
+  readonly publishedDigest: string | null
+}): PublishDecision {
+  if (facts.status === 'pausing') {
+    return { kind: 'refuse', why: 'still_pausing' }
+  }
+  const isSame = facts.status === 'active' && facts.draftDigest === facts.publishedDigest
+  return isSame ? { kind: 'noop' } : { kind: 'publish' }
+}
+
+export type PauseDecision =
+  /** A queued run is failed in the same transaction; a running one stops at its next safe point. */
+  | { readonly kind: 'pause'; readonly to: 'paused' | 'pausing'; readonly failsQueuedRun: boolean }
+  | { readonly kind: 'noop' }
+  | { readonly kind: 'refuse'; readonly why: 'not_published' }
+
+/** `inFlight`: the status of the sync's queued or running run, or null. */
+export function decidePause(facts: {
+  readonly status: SyncStatus
+  readonly inFlight: RunStatus | null
+}): PauseDecision {
+  switch (facts.status) {
+    case 'draft':
+      return { kind: 'refuse', why: 'not_published' }
+    case 'pausing':
+    case 'paused':
+      return { kind: 'noop' }
+    case 'active':
+      return {
+        kind: 'pause',
+        to: facts.inFlight === 'running' ? 'pausing' : 'paused',
+        failsQueuedRun: facts.inFlight === 'queued',
+      }
+  }
+}
+
+export type ResumeDecision =
+  | { readonly kind: 'resume' }
+  | { readonly kind: 'noop' }
+  | { readonly kind: 'refuse'; readonly why: 'not_published' | 'still_pausing' | 'breaker' }
+
+/** Only what a person paused can be resumed; after the breaker somebody mends the cause and publishes again. */
+export function decideResume(facts: {
+  readonly status: SyncStatus
+  readonly pauseCause: PauseCause | null
+}): ResumeDecision {
+  switch (facts.status) {
+    case 'draft':
+      return { kind: 'refuse', why: 'not_published' }
+    case 'active':
+      return { kind: 'noop' }
+    case 'pausing':
+      return { kind: 'refuse', why: 'still_pausing' }
+    case 'paused':
+      return facts.pauseCause === 'breaker'
+        ? { kind: 'refuse', why: 'breaker' }
+        : { kind: 'resume' }
+  }
+}
+
+export type RunDecision =
+  | { readonly kind: 'start' }
+  | { readonly kind: 'refuse'; readonly why: 'not_published' | 'paused' }
+
+/** Whether a person may start a run of the sync. A run in flight is another question: the database answers it. */
+export function decideRun(status: SyncStatus): RunDecision {
+  switch (status) {
+    case 'draft':
+      return { kind: 'refuse', why: 'not_published' }
+    case 'pausing':
+    case 'paused':
+      return { kind: 'refuse', why: 'paused' }
+    case 'active':
+      return { kind: 'start' }
+  }
+}
+
+export type RetryDecision =
+  | RunDecision
+  | { readonly kind: 'refuse'; readonly why: 'already_running'; readonly runId: string }
+  /** It did not fail: it is under way, succeeded, or was canceled. */
+  | { readonly kind: 'refuse'; readonly why: 'not_failed' }
+  /** A retry has already put it right. */
+  | { readonly kind: 'refuse'; readonly why: 'resolved'; readonly runId: string }
+  /** It was retried, and the latest retry ended without success: that one is to be retried. */
+  | { readonly kind: 'refuse'; readonly why: 'retried'; readonly runId: string }
+
+/**
+ * Whether a run may be retried. `inFlight`: the sync's queued or running run. `latestRetry`: the last of
+ * the chain of retries that starts with this run.
+ */
+export function decideRetry(facts: {
+  readonly syncStatus: SyncStatus
+  readonly runStatus: RunStatus
+  readonly resolvedByRunId: string | null
+  readonly inFlight: { readonly id: string } | null
+  readonly latestRetry: { readonly id: string } | null
+}): RetryDecision {
+  if (facts.inFlight) {
+    return { kind: 'refuse', why: 'already_running', runId: facts.inFlight.id }
+  }
+  if (facts.runStatus !== 'failed' && facts.runStatus !== 'partial') {
+    return { kind: 'refuse', why: 'not_failed' }
+  }
+  if (facts.resolvedByRunId !== null) {
+    return { kind: 'refuse', why: 'resolved', runId: facts.resolvedByRunId }
+  }
+  if (facts.latestRetry) {
+    return { kind: 'refuse', why: 'retried', runId: facts.latestRetry.id }
+  }
+  return decideRun(facts.syncStatus)
 }

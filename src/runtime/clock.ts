@@ -6,6 +6,9 @@
  */
 import { setTimeout as wait } from 'node:timers/promises'
 
+/** A moment, as the wall clock or the database tells it. */
+export type Instant = Date
+
 export interface Clock {
   now(): Date
   /** Milliseconds since an arbitrary moment; never goes back. */

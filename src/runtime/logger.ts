@@ -53,7 +53,8 @@ export function describeError(error: unknown): LogBindings {
     chain.push(`${current.name}${code}${message}`)
     current = current.cause
   }
-  const stack = error instanceof Error ? (error.stack ?? '') : ''
+  // A stack starts with the message, whose lines may look like frames.
+  const stack = error instanceof Error ? (error.stack ?? '').replace(error.message, () => '') : ''
   const frames = stack.split('\n').filter((line) => /^\s+at /.test(line))
   return {
     errorChain: chain.length > 0 ? chain.join(' <- ') : typeof error,
@@ -64,6 +65,7 @@ export function describeError(error: unknown): LogBindings {
   }
 }
 
+/** Drizzle's error calls itself `Error`; it is known by what it carries. */
 function isDatabaseError(error: Error): boolean {
-  return error.name === 'DrizzleQueryError' || error.name === 'PostgresError'
+  return error.name === 'PostgresError' || ('query' in error && 'params' in error)
 }

@@ -36,7 +36,10 @@ export function createSealer(key: Uint8Array, random: Random): Sealer {
         throw new Error(`The text is sealed with key ${id}, and this process has key ${keyId}.`)
       }
       const bytes = Buffer.from(text, 'base64url')
-      const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, NONCE_BYTES))
+      // Without the length, a tag cut to 4 bytes would be taken for a whole one.
+      const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, NONCE_BYTES), {
+        authTagLength: TAG_BYTES,
+      })
       decipher.setAAD(Buffer.from(boundTo))
       decipher.setAuthTag(bytes.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES))
       const body = bytes.subarray(NONCE_BYTES + TAG_BYTES)

@@ -182,7 +182,8 @@ export const run = pgTable(
     /** The name of the token that asked for it; null: a machine did. */
     requestedBy: text('requested_by'),
     status: text('status').$type<RunStatus>().notNull().default('queued'),
-    dueAt: instant('due_at').notNull().defaultNow(),
+    /** Cut to the millisecond: rounded up, a run would not be due yet at the moment it wakes a worker. */
+    dueAt: instant('due_at').notNull().default(sql`date_trunc('milliseconds', now())`),
     attemptAllowance: integer('attempt_allowance').notNull(),
     attemptsSpent: integer('attempts_spent').notNull().default(0),
     /** Claims so far; the number of the attempt that runs. */
@@ -336,6 +337,7 @@ export const heldRecord = pgTable(
   (table) => [
     primaryKey({ columns: [table.syncId, table.pageDigest, table.position] }),
     index('held_record_run').on(table.lastRunId, table.pageDigest, table.position),
+    index('held_record_identity').on(table.syncId, table.destinationIdentityHash),
   ],
 )
 
@@ -351,12 +353,10 @@ export const deliveryIntent = pgTable(
     runId: uuid('run_id').notNull(),
     connectionId: uuid('connection_id').notNull(),
     pageDigest: bytes('page_digest').notNull(),
-    /** The positions of the chunk's records, in the order of the packed columns. */
+    /** The positions of the chunk's records, in the order of the packed columns. Their source identities stand in the open page. */
     positions: integer('positions').array().notNull(),
     /** 12 bytes a record: its digest. With page digest and position it is the delivery key. */
     recordDigests: bytes('record_digests').notNull(),
-    /** 16 bytes a record: the hash of the source's name for it. */
-    identities: bytes('identities').notNull(),
     /** 16 bytes a record: the hash of the destination's name for it. */
     destinationIdentities: bytes('destination_identities').notNull(),
     /** UTC day on which its deliveries will be filed, also when they are completed after midnight. */

@@ -1,0 +1,230 @@
+/**
+ * The composition root: builds every part from the configuration, starts them in order, stops them in
+ * reverse.
+ *
+ * Invariant: what was opened is closed, also when a later part fails to start.
+ */
+import { hostname } from 'node:os'
+import type { CommandContext } from './commands/context.ts'
+import { type CreatedToken, ensureFirstWorkspace } from './commands/create-token.ts'
+import type { Config } from './config.ts'
+import { createHttpDestination } from './connectors/destinations/http-destination.ts'
+import { createHttpClient } from './connectors/http-client.ts'
+import { createRegistry } from './connectors/registry.ts'
+import { createFileSource } from './connectors/sources/file/file-source.ts'
+import type { Bus } from './coordination/bus.ts'
+import type { Leases } from './coordination/lease.ts'
+import { createMemoryBus } from './coordination/memory/bus.ts'
+import { createMemoryLeases } from './coordination/memory/leases.ts'
+import { connectRedis } from './coordination/redis/redis.ts'
+import { Engine } from './engine/engine.ts'
+import { type FaultHook, noFaults } from './engine/fault-points.ts'
+import { KEEP_ALIVE_MS } from './graphql/context.ts'
+import { createHealth } from './health.ts'
+import { createHttpServer, type HttpServer } from './http/server.ts'
+import { keepFirstToken, keepSealingKey, makeDirectories } from './local-files.ts'
+import { type Clock, systemClock } from './runtime/clock.ts'
+import { sha256 } from './runtime/hash.ts'
+import { createLogger, type Logger } from './runtime/logger.ts'
+import { createIdSource, systemRandom } from './runtime/random.ts'
+import { createSealer } from './runtime/seal.ts'
+import type { Service } from './runtime/service.ts'
+import { type Database, openDatabase } from './store/database.ts'
+
+export interface App {
+  /** Where the API is served; null for a process that only works. */
+  readonly address: string | null
+  /** The token of a new embedded installation; null when there was one before. */
+  readonly firstToken: string | null
+  stop(): Promise<void>
+}
+
+/** What a caller may put in the place of the defaults. */
+export interface AppParts {
+  readonly clock?: Clock
+  readonly logger?: Logger
+  readonly faults?: FaultHook
+}
+
+interface Coordination {
+  readonly leases: Leases
+  readonly bus: Bus
+  isReachable(): Promise<boolean>
+  close(): Promise<void>
+}
+
+const RUN_PROGRESS_STALE_MS = 120_000
+
+/** Starts everything. Throws when a part does not start; then nothing of it is left running. */
+export async function startApp(config: Config, parts: AppParts = {}): Promise<App> {
+  const clock = parts.clock ?? systemClock
+  const logger = parts.logger ?? createLogger(config.logLevel)
+  const closing: (() => Promise<void>)[] = []
+  const stop = async () => {
+    for (const close of closing.splice(0).reverse()) {
+      await close()
+    }
+  }
+  try {
+    await makeDirectories(config)
+    const database = await openStore(config)
+    closing.push(() => database.close())
+    const coordination = await openCoordination(config, { clock, logger })
+    closing.push(() => coordination.close())
+    const commands = await createCommandContext(config, { database, coordination, clock, logger })
+    const first = database.isEmbedded ? await makeFirstWorkspace(config, commands) : null
+    const workerId = commands.ids.next()
+    const health = createHealth({ config, database, coordination, clock, workerId })
+    const services: Service[] = []
+    if (config.role !== 'api') {
+      services.push(
+        createEngine(config, { commands, coordination, workerId, faults: parts.faults }),
+      )
+    }
+    const server = createHttpServer({
+      host: config.host,
+      port: config.port,
+      hasGraphiql: config.graphiql,
+      commands,
+      settings: { progressStaleAfterMs: RUN_PROGRESS_STALE_MS, keepAliveMs: KEEP_ALIVE_MS },
+      health,
+    })
+    services.push(server)
+    for (const service of services) {
+      await service.start()
+      closing.push(() => service.stop())
+    }
+    return toApp(server, first, stop)
+  } catch (error) {
+    await stop()
+    throw error
+  }
+}
+
+/** Opens only what a command at the console needs, hands it over, and closes it again. */
+export async function withCommandContext<T>(
+  config: Config,
+  work: (context: CommandContext & { readonly random: typeof systemRandom }) => Promise<T>,
+): Promise<T> {
+  const logger = createLogger('silent')
+  await makeDirectories(config)
+  const database = await openStore(config)
+  const coordination = await openCoordination(config, { clock: systemClock, logger })
+  try {
+    const parts = { database, coordination, clock: systemClock, logger }
+    const context = await createCommandContext(config, parts)
+    return await work({ ...context, random: systemRandom })
+  } finally {
+    await coordination.close()
+    await database.close()
+  }
+}
+
+function toApp(server: HttpServer, first: CreatedToken | null, stop: () => Promise<void>): App {
+  return { address: server.address(), firstToken: first?.token ?? null, stop }
+}
+
+function openStore(config: Config): Promise<Database> {
+  const { deployment } = config
+  const applicationName = `tajo-sync ${config.role}`
+  return deployment.kind === 'embedded'
+    ? openDatabase({ at: { directory: config.dataDirectory }, maxConnections: 1, applicationName })
+    : openDatabase({
+        at: { url: deployment.databaseUrl },
+        maxConnections: deployment.databaseConnections,
+        applicationName,
+      })
+}
+
+async function openCoordination(
+  config: Config,
+  parts: { readonly clock: Clock; readonly logger: Logger },
+): Promise<Coordination> {
+  if (config.deployment.kind === 'services') {
+    return await connectRedis({ url: config.deployment.redisUrl, ...parts })
+  }
+  return {
+    leases: createMemoryLeases(parts.clock),
+    bus: createMemoryBus(parts.logger),
+    isReachable: () => Promise.resolve(true),
+    close: () => Promise.resolve(),
+  }
+}
+
+async function createCommandContext(
+  config: Config,
+  parts: {
+    readonly database: Database
+    readonly coordination: Coordination
+    readonly clock: Clock
+    readonly logger: Logger
+  },
+): Promise<CommandContext> {
+  const { database, coordination, clock, logger } = parts
+  const key =
+    config.deployment.kind === 'services'
+      ? config.deployment.credentialsKey
+      : await keepSealingKey(config.dataDirectory, systemRandom)
+  return {
+    database,
+    bus: coordination.bus,
+    clock,
+    logger,
+    ids: createIdSource(clock, systemRandom),
+    registry: createRegistry(
+      [createFileSource({ rootDirectory: config.fileRoot })],
+      [createHttpDestination({ client: createHttpClient({ clock }) })],
+    ),
+    sealer: createSealer(key, systemRandom),
+  }
+}
+
+async function makeFirstWorkspace(
+  config: Config,
+  commands: CommandContext,
+): Promise<CreatedToken | null> {
+  const created = await ensureFirstWorkspace(
+    { ...commands, random: systemRandom },
+    { workspaceName: 'My workspace', tokenName: 'first token' },
+  )
+  if (created) {
+    await keepFirstToken(config.dataDirectory, created.token)
+  }
+  return created
+}
+
+function createEngine(
+  config: Config,
+  parts: {
+    readonly commands: CommandContext
+    readonly coordination: Coordination
+    readonly workerId: string
+    readonly faults: FaultHook | undefined
+  },
+): Engine {
+  const { commands, coordination, workerId } = parts
+  return new Engine({
+    ...commands,
+    leases: coordination.leases,
+    random: systemRandom,
+    hash: sha256,
+    faults: parts.faults ?? noFaults,
+    workerId,
+    host: hostname(),
+    pid: process.pid,
+    isAlone: commands.database.isEmbedded,
+    engine: {
+      slots: config.slots,
+      pollMs: config.pollMs,
+      beatMs: config.heartbeatMs,
+      silentAfterMs: config.silentAfterMs,
+    },
+    settings: {
+      leaseLifeMs: config.leaseLifeMs,
+      leaseRenewalMs: config.leaseRenewalMs,
+      beatTrustMs: config.heartbeatTrustMs,
+      retentionMs: config.ledgerRetentionMs,
+      retry: { firstBackoffMs: config.firstBackoffMs, backoffFactor: config.backoffFactor },
+    },
+  })
+}

@@ -1,0 +1,413 @@
+/** The operations that the tests, the demo and the console send. */
+import { graphql } from './gql/gql.ts'
+
+export const ViewerQuery = graphql(`
+  query Viewer {
+    viewer {
+      workspaceName
+      tokenName
+    }
+  }
+`)
+
+export const ConnectionsQuery = graphql(`
+  query Connections($first: Int, $after: String, $last: Int, $before: String) {
+    connections(first: $first, after: $after, last: $last, before: $before) {
+      edges {
+        cursor
+        node {
+          id
+          name
+          type
+          roles
+          config
+          hasCredentials
+          createdAt
+        }
+      }
+      pageInfo {
+        hasNextPage
+        hasPreviousPage
+        startCursor
+        endCursor
+      }
+    }
+  }
+`)
+
+export const SyncQuery = graphql(`
+  query Sync($id: ID!) {
+    sync(id: $id) {
+      id
+      name
+      status
+      pause {
+        cause
+        reason
+        pausedBy
+        pausedAt
+      }
+      draft {
+        ...Configuration
+      }
+      publication {
+        versionDigest
+        publishedBy
+        approvedBy
+        publishedAt
+        configuration {
+          ...Configuration
+        }
+      }
+      hasUnpublishedChanges
+      lastRun {
+        id
+        status
+        failure {
+          code
+          whatHappened
+        }
+      }
+    }
+  }
+  fragment Configuration on SyncConfiguration {
+    sourceConnection {
+      id
+      name
+    }
+    stream
+    streamOptions
+    destinationConnection {
+      id
+      name
+    }
+    object
+    objectOptions
+    mapping
+    onRejected
+    onBrokenRecord
+    pageSize
+  }
+`)
+
+export const SyncsQuery = graphql(`
+  query Syncs($first: Int, $after: String) {
+    syncs(first: $first, after: $after) {
+      edges {
+        node {
+          id
+          name
+          status
+          hasUnpublishedChanges
+          draft {
+            sourceConnection {
+              name
+            }
+            destinationConnection {
+              name
+            }
+          }
+          lastRun {
+            id
+            status
+          }
+        }
+      }
+      pageInfo {
+        hasNextPage
+        endCursor
+      }
+    }
+  }
+`)
+
+export const RunQuery = graphql(`
+  query Run($id: ID!) {
+    run(id: $id) {
+      ...RunSummary
+      progressNote
+      willRetry
+      nextAttemptAt
+      attemptAllowance
+      attempts {
+        number
+        workerId
+        startedAt
+        finishedAt
+        outcome
+        failure {
+          code
+          whatHappened
+          step
+          detail
+        }
+      }
+      rejectedRecords(first: 100) {
+        edges {
+          node {
+            position
+            reason
+            runs
+            rejectedAt
+          }
+        }
+        pageInfo {
+          hasNextPage
+          endCursor
+        }
+      }
+      retryOf {
+        id
+      }
+      retriedBy {
+        id
+        status
+      }
+      resolvedAt
+      resolvedBy {
+        id
+      }
+    }
+  }
+  fragment RunSummary on Run {
+    id
+    status
+    isTerminal
+    outcome
+    cause
+    requestedBy
+    counters {
+      ...AllCounters
+    }
+    totalRecords
+    createdAt
+    startedAt
+    finishedAt
+    durationMs
+    owner
+    failure {
+      code
+      whatHappened
+      whatToDo
+      owner
+      step
+      detail
+      runId
+    }
+    sync {
+      id
+      name
+    }
+  }
+  fragment AllCounters on Counters {
+    read
+    written
+    replayed
+    rejected
+    inDoubt
+    quarantined
+    skipped
+  }
+`)
+
+export const RunsQuery = graphql(`
+  query Runs($first: Int, $after: String, $last: Int, $before: String, $filter: RunFilter) {
+    runs(first: $first, after: $after, last: $last, before: $before, filter: $filter) {
+      edges {
+        cursor
+        node {
+          ...RunSummary
+        }
+      }
+      pageInfo {
+        hasNextPage
+        hasPreviousPage
+        startCursor
+        endCursor
+      }
+    }
+  }
+`)
+
+export const FailuresQuery = graphql(`
+  query Failures($first: Int, $after: String, $filter: FailureFilter) {
+    failures(first: $first, after: $after, filter: $filter) {
+      edges {
+        node {
+          ...RunSummary
+        }
+      }
+      pageInfo {
+        hasNextPage
+        endCursor
+      }
+    }
+  }
+`)
+
+export const FailureCatalogueQuery = graphql(`
+  query FailureCatalogue {
+    failureCatalogue {
+      code
+      whatHappened
+      whatToDo
+      owner
+      retried
+    }
+  }
+`)
+
+export const NodeQuery = graphql(`
+  query Node($id: ID!) {
+    node(id: $id) {
+      __typename
+      id
+    }
+  }
+`)
+
+export const CreateConnectionMutation = graphql(`
+  mutation CreateConnection($input: CreateConnectionInput!) {
+    createConnection(input: $input) {
+      __typename
+      ... on CreateConnectionPayload {
+        connection {
+          id
+          name
+          type
+          config
+          hasCredentials
+        }
+      }
+      ...Refused
+    }
+  }
+  fragment Refused on Refusal {
+    message
+    ... on InvalidInput {
+      problems {
+        field
+        reason
+      }
+    }
+    ... on NotFound {
+      field
+    }
+    ... on AlreadyRunning {
+      runId
+    }
+    ... on NothingToRetry {
+      latestRunId: runId
+    }
+  }
+`)
+
+export const CreateSyncMutation = graphql(`
+  mutation CreateSync($input: CreateSyncInput!) {
+    createSync(input: $input) {
+      __typename
+      ...Changed
+      ...Refused
+    }
+  }
+  fragment Changed on ChangedSync {
+    done: status
+    sync {
+      id
+      name
+      status
+      hasUnpublishedChanges
+      publication {
+        versionDigest
+      }
+    }
+  }
+`)
+
+export const UpdateSyncMutation = graphql(`
+  mutation UpdateSync($input: UpdateSyncInput!) {
+    updateSync(input: $input) {
+      __typename
+      ...Changed
+      ...Refused
+    }
+  }
+`)
+
+export const PublishSyncMutation = graphql(`
+  mutation PublishSync($syncId: ID!) {
+    publishSync(input: { syncId: $syncId }) {
+      __typename
+      ...Changed
+      ...Refused
+    }
+  }
+`)
+
+export const PauseSyncMutation = graphql(`
+  mutation PauseSync($syncId: ID!, $reason: String!) {
+    pauseSync(input: { syncId: $syncId, reason: $reason }) {
+      __typename
+      ...Changed
+      ...Refused
+    }
+  }
+`)
+
+export const ResumeSyncMutation = graphql(`
+  mutation ResumeSync($syncId: ID!) {
+    resumeSync(input: { syncId: $syncId }) {
+      __typename
+      ...Changed
+      ...Refused
+    }
+  }
+`)
+
+export const RunSyncMutation = graphql(`
+  mutation RunSync($syncId: ID!) {
+    runSync(input: { syncId: $syncId }) {
+      __typename
+      ...Started
+      ...Refused
+    }
+  }
+  fragment Started on StartedRun {
+    started: status
+    run {
+      id
+      status
+    }
+  }
+`)
+
+export const RetryRunMutation = graphql(`
+  mutation RetryRun($runId: ID!) {
+    retryRun(input: { runId: $runId }) {
+      __typename
+      ...Started
+      ...Refused
+    }
+  }
+`)
+
+export const RunProgressSubscription = graphql(`
+  subscription RunProgress($runId: ID!) {
+    runProgress(runId: $runId) {
+      __typename
+      ... on RunProgress {
+        runId
+        status
+        isTerminal
+        counters {
+          ...AllCounters
+        }
+        totalRecords
+        failureCode
+      }
+      ... on KeepAlive {
+        at
+      }
+    }
+  }
+`)

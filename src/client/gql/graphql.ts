@@ -1,0 +1,2008 @@
+/* eslint-disable */
+import type { DocumentTypeDecoration } from '@graphql-typed-document-node/core';
+export type Maybe<T> = T | null;
+export type InputMaybe<T> = T | null | undefined;
+export type Exact<T extends { [key: string]: unknown }> = { [K in keyof T]: T[K] };
+export type MakeOptional<T, K extends keyof T> = Omit<T, K> & { [SubKey in K]?: Maybe<T[SubKey]> };
+export type MakeMaybe<T, K extends keyof T> = Omit<T, K> & { [SubKey in K]: Maybe<T[SubKey]> };
+export type MakeEmpty<T extends { [key: string]: unknown }, K extends keyof T> = { [_ in K]?: never };
+export type Incremental<T> = T | { [P in keyof T]?: P extends ' $fragmentName' | '__typename' ? T[P] : never };
+/** All built-in and custom scalars, mapped to their actual values */
+export type Scalars = {
+  ID: { input: string; output: string; }
+  String: { input: string; output: string; }
+  Boolean: { input: boolean; output: boolean; }
+  Int: { input: number; output: number; }
+  Float: { input: number; output: number; }
+  /** A moment in UTC, as in RFC 3339: `2026-03-29T01:30:00.000Z`. */
+  DateTime: { input: string; output: string; }
+  /** Any JSON value. */
+  JSON: { input: unknown; output: unknown; }
+};
+
+/** A run of this sync is queued or running. */
+export type AlreadyRunning = Refusal & {
+  __typename?: 'AlreadyRunning';
+  /** The reason, in full sentences. */
+  message: Scalars['String']['output'];
+  /** The id of that run. */
+  runId: Scalars['ID']['output'];
+};
+
+/** One try of a run by one worker. */
+export type Attempt = {
+  __typename?: 'Attempt';
+  /** Why it failed; null when it did not. */
+  failure?: Maybe<RunFailure>;
+  /** When it ended; null while it lasts. */
+  finishedAt?: Maybe<Scalars['DateTime']['output']>;
+  /** Counts from 1 within the run. */
+  number: Scalars['Int']['output'];
+  /** How it ended; null while it lasts. */
+  outcome?: Maybe<AttemptOutcome>;
+  /** When it began. */
+  startedAt: Scalars['DateTime']['output'];
+  /** The worker, as logs name it. */
+  workerId: Scalars['String']['output'];
+};
+
+/** How an attempt ended. */
+export type AttemptOutcome =
+  /** A person canceled the run. */
+  | 'CANCELED'
+  /** It read the source to its end. */
+  | 'COMPLETED'
+  /** It failed, and the run with it. */
+  | 'FAILED'
+  /** It failed, and another attempt follows. */
+  | 'POSTPONED'
+  /** Its worker fell silent, and the run was handed on; it does not count. */
+  | 'RECOVERED'
+  /** Its worker was stopping and handed the run back; it does not count. */
+  | 'RELEASED'
+  /** It stopped reporting, and the run was closed. */
+  | 'SWEPT';
+
+/** What a row does that cannot be read as a record. */
+export type BrokenRecordPolicy =
+  /** It ends the run. */
+  | 'FAIL'
+  /** It is rejected by itself, with its line. */
+  | 'REJECT';
+
+/** Somebody else changed the sync at the same time. */
+export type ChangedMeanwhile = Refusal & {
+  __typename?: 'ChangedMeanwhile';
+  /** The reason, in full sentences. */
+  message: Scalars['String']['output'];
+};
+
+/** The sync after a mutation. */
+export type ChangedSync = {
+  __typename?: 'ChangedSync';
+  /** What was done. */
+  status: CommandStatus;
+  /** The sync. */
+  sync: Sync;
+};
+
+/** What a mutation did. */
+export type CommandStatus =
+  /** It did what it was asked. */
+  | 'DONE'
+  /** It was so already: nothing was changed. */
+  | 'NOOP'
+  /** It queued a run. */
+  | 'STARTED';
+
+/** A tool that is connected in the workspace. */
+export type Connection = Node & {
+  __typename?: 'Connection';
+  /** Its settings. Never a secret. */
+  config: Scalars['JSON']['output'];
+  /** When it was connected. */
+  createdAt: Scalars['DateTime']['output'];
+  /** Whether credentials are stored. They are sealed and never shown. */
+  hasCredentials: Scalars['Boolean']['output'];
+  /** Unique among all objects; to be treated as opaque. */
+  id: Scalars['ID']['output'];
+  /** Unique in the workspace. */
+  name: Scalars['String']['output'];
+  /** What it can be used for. */
+  roles: Array<ConnectionRole>;
+  /** The kind of tool, such as `file` or `http`. */
+  type: Scalars['String']['output'];
+};
+
+/** What a connection can be used for. */
+export type ConnectionRole =
+  /** Records can be written to it. */
+  | 'DESTINATION'
+  /** Records can be read from it. */
+  | 'SOURCE';
+
+/** What became of the records that were read. `read` is always the sum of the others. */
+export type Counters = {
+  __typename?: 'Counters';
+  /** Sent, and nobody knows whether they arrived. */
+  inDoubt: Scalars['Float']['output'];
+  /** Set aside after having been rejected in several runs. */
+  quarantined: Scalars['Float']['output'];
+  /** Records read from the source. */
+  read: Scalars['Float']['output'];
+  /** Refused by the destination, or unreadable. */
+  rejected: Scalars['Float']['output'];
+  /** Delivered before, so not sent again. */
+  replayed: Scalars['Float']['output'];
+  /** Moved on in the source, or superseded by a later record. */
+  skipped: Scalars['Float']['output'];
+  /** Written to the destination in this run. */
+  written: Scalars['Float']['output'];
+};
+
+/** A tool to connect. */
+export type CreateConnectionInput = {
+  /** Its settings, as docs/api.md lists them for each type. */
+  config: Scalars['JSON']['input'];
+  /** Its credentials, if it takes any. They are sealed and never shown. */
+  credentials?: InputMaybe<Scalars['JSON']['input']>;
+  /** Unique in the workspace. */
+  name: Scalars['String']['input'];
+  /** The kind of tool, such as `file` or `http`. */
+  type: Scalars['String']['input'];
+};
+
+/** The connection that was made. */
+export type CreateConnectionPayload = {
+  __typename?: 'CreateConnectionPayload';
+  /** The connection. */
+  connection: Connection;
+};
+
+/** What the mutation did, or why it was refused. A refusal changed nothing. */
+export type CreateConnectionResult = CreateConnectionPayload | InvalidInput;
+
+/** A new sync. */
+export type CreateSyncInput = {
+  /** Where records go. */
+  destinationConnectionId: Scalars['ID']['input'];
+  /** Where the value of each target field comes from, as docs/mapping.md describes. */
+  mapping: Scalars['JSON']['input'];
+  /** Unique in the workspace. */
+  name: Scalars['String']['input'];
+  /** What is written at the destination: for `http`, the path of the endpoint. */
+  object: Scalars['String']['input'];
+  /** How it is written, as docs/api.md lists the options for each type. */
+  objectOptions?: InputMaybe<Scalars['JSON']['input']>;
+  /** What a row does that cannot be read as a record. */
+  onBrokenRecord?: InputMaybe<BrokenRecordPolicy>;
+  /** What happens to a record that the destination rejects. */
+  onRejected?: InputMaybe<RejectionPolicy>;
+  /** Records a page, 1 to 10,000. */
+  pageSize?: InputMaybe<Scalars['Int']['input']>;
+  /** Where records come from. */
+  sourceConnectionId: Scalars['ID']['input'];
+  /** What is read from the source: for a file, its path below the configured root. */
+  stream: Scalars['String']['input'];
+  /** How it is read, as docs/api.md lists the options for each type. */
+  streamOptions?: InputMaybe<Scalars['JSON']['input']>;
+};
+
+/** What the mutation did, or why it was refused. A refusal changed nothing. */
+export type CreateSyncResult = ChangedSync | InvalidInput;
+
+/** One kind of failure. `{subject}` stands for the tool or step that the failure names. */
+export type FailureCatalogueEntry = {
+  __typename?: 'FailureCatalogueEntry';
+  /** The failure's name. */
+  code: FailureCode;
+  /** Who has to do it. */
+  owner: FailureOwner;
+  /** What follows it by itself. */
+  retried: FailureRetry;
+  /** What happened. */
+  whatHappened: Scalars['String']['output'];
+  /** What to do next. */
+  whatToDo: Scalars['String']['output'];
+};
+
+/** The name of a failure. The catalogue explains each one. */
+export type FailureCode =
+  /** This version of the sync is not published. */
+  | 'ATTESTATION_PUBLICATION_NOT_ATTESTED'
+  /** This sync is paused. */
+  | 'ATTESTATION_RULE_NOT_ACTIVE'
+  /** A tool that the sync uses ({subject}) is not connected in this workspace. */
+  | 'CONNECTION_MISSING'
+  /** The other system refused our access. */
+  | 'CONNECTION_UNAUTHORIZED'
+  /** The destination rejected every record of this run. */
+  | 'DESTINATION_REJECTED'
+  /** Another run of this sync was already in progress */
+  | 'LEASE_CONFLICT'
+  /** The run lost its slot part-way through and stopped to avoid writing twice. */
+  | 'LEASE_LOST'
+  /** The sync could not get a run slot. */
+  | 'LEASE_UNAVAILABLE'
+  /** A step failed while {subject}. */
+  | 'NODE_FAILED'
+  /** The other system asked us to slow down. */
+  | 'PROVIDER_RATE_LIMITED'
+  /** The other system was unavailable or did not answer in time. */
+  | 'PROVIDER_UNAVAILABLE'
+  /** The run stopped reporting progress and was closed. */
+  | 'STALE_JOB_SWEPT'
+  /** The sync failed for a reason that is not yet classified. */
+  | 'UNCLASSIFIED_EXCEPTION';
+
+/** Which failures to list. What is not given does not restrict. */
+export type FailureFilter = {
+  /** Failed runs with this failure. */
+  code?: InputMaybe<FailureCode>;
+  /** Failures on which this side has to act. */
+  owner?: InputMaybe<FailureOwner>;
+  /** Failures of this sync. */
+  syncId?: InputMaybe<Scalars['ID']['input']>;
+};
+
+/** Who has to act. */
+export type FailureOwner =
+  /** Whoever owns the sync and its connections. */
+  | 'CUSTOMER'
+  /** Tajo. */
+  | 'TAJO';
+
+/** What follows a failure by itself. */
+export type FailureRetry =
+  /** A new run, if the sync is still active. */
+  | 'NEW_RUN'
+  /** Another attempt of the same run, while it has any left. */
+  | 'NEXT_ATTEMPT'
+  /** Nothing: the failure needs a person or the next scheduled run. */
+  | 'NOTHING';
+
+/** What is wrong with one field of an input. */
+export type InputProblem = {
+  __typename?: 'InputProblem';
+  /** The field, with dots between levels: `mapping.address.city`. */
+  field: Scalars['String']['output'];
+  /** What is wrong with it, in a full sentence. */
+  reason: Scalars['String']['output'];
+};
+
+/** The input cannot be accepted. */
+export type InvalidInput = Refusal & {
+  __typename?: 'InvalidInput';
+  /** The reason, in full sentences. */
+  message: Scalars['String']['output'];
+  /** All of its problems. */
+  problems: Array<InputProblem>;
+};
+
+/** Nothing has changed. Comes at least every 15 seconds while nothing else does. */
+export type KeepAlive = {
+  __typename?: 'KeepAlive';
+  /** When it was sent. */
+  at: Scalars['DateTime']['output'];
+};
+
+/** What can be done. Each mutation is one transaction: done as a whole, or refused. */
+export type Mutation = {
+  __typename?: 'Mutation';
+  /** Connects a tool. */
+  createConnection: CreateConnectionResult;
+  /** Saves a new sync as a draft. It runs once it is published. */
+  createSync: CreateSyncResult;
+  /** Stops a sync: nothing new starts, a queued run is closed, a running one stops at its next safe point. */
+  pauseSync: PauseSyncResult;
+  /** Makes the draft the version that runs, and the sync active. */
+  publishSync: PublishSyncResult;
+  /** Resumes a sync that a person paused. After the breaker, publish it again instead. */
+  resumeSync: ResumeSyncResult;
+  /** Starts a new run at the saved cursor, linked to the failed or partial one. Of parallel retries one starts it; all of them learn its id. */
+  retryRun: RetryRunResult;
+  /** Queues a run of the published version now. */
+  runSync: RunSyncResult;
+  /** Changes the draft of a sync. What runs is the published version. */
+  updateSync: UpdateSyncResult;
+};
+
+
+/** What can be done. Each mutation is one transaction: done as a whole, or refused. */
+export type MutationCreateConnectionArgs = {
+  input: CreateConnectionInput;
+};
+
+
+/** What can be done. Each mutation is one transaction: done as a whole, or refused. */
+export type MutationCreateSyncArgs = {
+  input: CreateSyncInput;
+};
+
+
+/** What can be done. Each mutation is one transaction: done as a whole, or refused. */
+export type MutationPauseSyncArgs = {
+  input: PauseSyncInput;
+};
+
+
+/** What can be done. Each mutation is one transaction: done as a whole, or refused. */
+export type MutationPublishSyncArgs = {
+  input: PublishSyncInput;
+};
+
+
+/** What can be done. Each mutation is one transaction: done as a whole, or refused. */
+export type MutationResumeSyncArgs = {
+  input: ResumeSyncInput;
+};
+
+
+/** What can be done. Each mutation is one transaction: done as a whole, or refused. */
+export type MutationRetryRunArgs = {
+  input: RetryRunInput;
+};
+
+
+/** What can be done. Each mutation is one transaction: done as a whole, or refused. */
+export type MutationRunSyncArgs = {
+  input: RunSyncInput;
+};
+
+
+/** What can be done. Each mutation is one transaction: done as a whole, or refused. */
+export type MutationUpdateSyncArgs = {
+  input: UpdateSyncInput;
+};
+
+/** An object that can be found again by its id. */
+export type Node = {
+  /** Unique among all objects; to be treated as opaque. */
+  id: Scalars['ID']['output'];
+};
+
+/** The workspace has no such object. The same answer for what belongs to another one. */
+export type NotFound = Refusal & {
+  __typename?: 'NotFound';
+  /** The field of the input that gives the id. */
+  field: Scalars['String']['output'];
+  /** The reason, in full sentences. */
+  message: Scalars['String']['output'];
+};
+
+/** The sync was never published. */
+export type NotPublished = Refusal & {
+  __typename?: 'NotPublished';
+  /** The reason, in full sentences. */
+  message: Scalars['String']['output'];
+};
+
+/** The run cannot be retried, or has been. */
+export type NothingToRetry = Refusal & {
+  __typename?: 'NothingToRetry';
+  /** The reason, in full sentences. */
+  message: Scalars['String']['output'];
+  /** The retry that stands for the run now; null when it was never retried. */
+  runId?: Maybe<Scalars['ID']['output']>;
+};
+
+/** Where a page lies in its list. */
+export type PageInfo = {
+  __typename?: 'PageInfo';
+  /** The cursor of the last entry; null on an empty page. */
+  endCursor?: Maybe<Scalars['String']['output']>;
+  /** Whether entries follow the page. */
+  hasNextPage: Scalars['Boolean']['output'];
+  /** Whether entries come before the page. */
+  hasPreviousPage: Scalars['Boolean']['output'];
+  /** The cursor of the first entry; null on an empty page. */
+  startCursor?: Maybe<Scalars['String']['output']>;
+};
+
+/** What paused a sync. */
+export type PauseCause =
+  /** The failure circuit breaker did: mend the cause and publish again. */
+  | 'BREAKER'
+  /** A person did: it can be resumed. */
+  | 'PERSON';
+
+/** A sync to pause. */
+export type PauseSyncInput = {
+  /** Why, for those who will ask later. */
+  reason: Scalars['String']['input'];
+  /** The id of the sync. */
+  syncId: Scalars['ID']['input'];
+};
+
+/** What the mutation did, or why it was refused. A refusal changed nothing. */
+export type PauseSyncResult = ChangedSync | InvalidInput | NotFound | NotPublished;
+
+/** The attestation that one version may run. */
+export type Publication = {
+  __typename?: 'Publication';
+  /** Who approved it; null where no approval was asked for. */
+  approvedBy?: Maybe<Scalars['String']['output']>;
+  /** What runs. */
+  configuration: SyncConfiguration;
+  /** When it was published. */
+  publishedAt?: Maybe<Scalars['DateTime']['output']>;
+  /** The name of the token that published it. */
+  publishedBy: Scalars['String']['output'];
+  /** Names the version: the digest of its configuration. */
+  versionDigest: Scalars['String']['output'];
+};
+
+/** A sync to publish. */
+export type PublishSyncInput = {
+  /** The id of the sync. */
+  syncId: Scalars['ID']['input'];
+};
+
+/** What the mutation did, or why it was refused. A refusal changed nothing. */
+export type PublishSyncResult = ChangedMeanwhile | ChangedSync | InvalidInput | NotFound | SyncStillPausing;
+
+/** What can be read. Everything is of the workspace that the token opens. */
+export type Query = {
+  __typename?: 'Query';
+  /** The connections of the workspace, newest first. */
+  connections: QueryConnectionsConnection;
+  /** Every failure that a run can end with. */
+  failureCatalogue: Array<FailureCatalogueEntry>;
+  /** Failed and partial runs that no retry has put right, newest first. */
+  failures: QueryFailuresConnection;
+  /** The object with this id; null when the workspace has none. */
+  node?: Maybe<Node>;
+  /** One run; null when the workspace has none with this id. */
+  run?: Maybe<Run>;
+  /** The runs of the workspace, newest first. */
+  runs: QueryRunsConnection;
+  /** One sync; null when the workspace has none with this id. */
+  sync?: Maybe<Sync>;
+  /** The syncs of the workspace, newest first. */
+  syncs: QuerySyncsConnection;
+  /** Who asks. */
+  viewer: Viewer;
+};
+
+
+/** What can be read. Everything is of the workspace that the token opens. */
+export type QueryConnectionsArgs = {
+  after?: InputMaybe<Scalars['String']['input']>;
+  before?: InputMaybe<Scalars['String']['input']>;
+  first?: InputMaybe<Scalars['Int']['input']>;
+  last?: InputMaybe<Scalars['Int']['input']>;
+};
+
+
+/** What can be read. Everything is of the workspace that the token opens. */
+export type QueryFailuresArgs = {
+  after?: InputMaybe<Scalars['String']['input']>;
+  before?: InputMaybe<Scalars['String']['input']>;
+  filter?: InputMaybe<FailureFilter>;
+  first?: InputMaybe<Scalars['Int']['input']>;
+  last?: InputMaybe<Scalars['Int']['input']>;
+};
+
+
+/** What can be read. Everything is of the workspace that the token opens. */
+export type QueryNodeArgs = {
+  id: Scalars['ID']['input'];
+};
+
+
+/** What can be read. Everything is of the workspace that the token opens. */
+export type QueryRunArgs = {
+  id: Scalars['ID']['input'];
+};
+
+
+/** What can be read. Everything is of the workspace that the token opens. */
+export type QueryRunsArgs = {
+  after?: InputMaybe<Scalars['String']['input']>;
+  before?: InputMaybe<Scalars['String']['input']>;
+  filter?: InputMaybe<RunFilter>;
+  first?: InputMaybe<Scalars['Int']['input']>;
+  last?: InputMaybe<Scalars['Int']['input']>;
+};
+
+
+/** What can be read. Everything is of the workspace that the token opens. */
+export type QuerySyncArgs = {
+  id: Scalars['ID']['input'];
+};
+
+
+/** What can be read. Everything is of the workspace that the token opens. */
+export type QuerySyncsArgs = {
+  after?: InputMaybe<Scalars['String']['input']>;
+  before?: InputMaybe<Scalars['String']['input']>;
+  first?: InputMaybe<Scalars['Int']['input']>;
+  last?: InputMaybe<Scalars['Int']['input']>;
+};
+
+/** One page of a list, newest entries first. */
+export type QueryConnectionsConnection = {
+  __typename?: 'QueryConnectionsConnection';
+  /** The entries of the page. */
+  edges: Array<QueryConnectionsConnectionEdge>;
+  /** Where the page lies in the list. */
+  pageInfo: PageInfo;
+};
+
+/** One entry of a page. */
+export type QueryConnectionsConnectionEdge = {
+  __typename?: 'QueryConnectionsConnectionEdge';
+  /** Where the entry lies in the list; to be treated as opaque. */
+  cursor: Scalars['String']['output'];
+  /** The entry itself. */
+  node: Connection;
+};
+
+/** One page of a list, newest entries first. */
+export type QueryFailuresConnection = {
+  __typename?: 'QueryFailuresConnection';
+  /** The entries of the page. */
+  edges: Array<QueryFailuresConnectionEdge>;
+  /** Where the page lies in the list. */
+  pageInfo: PageInfo;
+};
+
+/** One entry of a page. */
+export type QueryFailuresConnectionEdge = {
+  __typename?: 'QueryFailuresConnectionEdge';
+  /** Where the entry lies in the list; to be treated as opaque. */
+  cursor: Scalars['String']['output'];
+  /** The entry itself. */
+  node: Run;
+};
+
+/** One page of a list, newest entries first. */
+export type QueryRunsConnection = {
+  __typename?: 'QueryRunsConnection';
+  /** The entries of the page. */
+  edges: Array<QueryRunsConnectionEdge>;
+  /** Where the page lies in the list. */
+  pageInfo: PageInfo;
+};
+
+/** One entry of a page. */
+export type QueryRunsConnectionEdge = {
+  __typename?: 'QueryRunsConnectionEdge';
+  /** Where the entry lies in the list; to be treated as opaque. */
+  cursor: Scalars['String']['output'];
+  /** The entry itself. */
+  node: Run;
+};
+
+/** One page of a list, newest entries first. */
+export type QuerySyncsConnection = {
+  __typename?: 'QuerySyncsConnection';
+  /** The entries of the page. */
+  edges: Array<QuerySyncsConnectionEdge>;
+  /** Where the page lies in the list. */
+  pageInfo: PageInfo;
+};
+
+/** One entry of a page. */
+export type QuerySyncsConnectionEdge = {
+  __typename?: 'QuerySyncsConnectionEdge';
+  /** Where the entry lies in the list; to be treated as opaque. */
+  cursor: Scalars['String']['output'];
+  /** The entry itself. */
+  node: Sync;
+};
+
+/** Why a mutation was not carried out. Nothing was changed. */
+export type Refusal = {
+  /** The reason, in full sentences. */
+  message: Scalars['String']['output'];
+};
+
+/** A record that was not written. Its page stays open, and the next run tries it again. */
+export type RejectedRecord = {
+  __typename?: 'RejectedRecord';
+  /** Its position in its page, from 0. */
+  position: Scalars['Int']['output'];
+  /** Why: the destination's words, or the line of the source and what is wrong. */
+  reason: Scalars['String']['output'];
+  /** When it was rejected last. */
+  rejectedAt: Scalars['DateTime']['output'];
+  /** In how many runs it was rejected. */
+  runs: Scalars['Int']['output'];
+};
+
+/** What happens to a record that the destination rejects. */
+export type RejectionPolicy =
+  /** Every run tries it again until it is accepted or superseded. */
+  | 'HOLD'
+  /** It is set aside once it was rejected in 3 runs. */
+  | 'QUARANTINE';
+
+/** A sync to resume. */
+export type ResumeSyncInput = {
+  /** The id of the sync. */
+  syncId: Scalars['ID']['input'];
+};
+
+/** What the mutation did, or why it was refused. A refusal changed nothing. */
+export type ResumeSyncResult = ChangedSync | InvalidInput | NotFound | NotPublished | SyncPaused | SyncStillPausing;
+
+/** A run to retry. */
+export type RetryRunInput = {
+  /** The id of a failed or partial run. */
+  runId: Scalars['ID']['input'];
+};
+
+/** What the mutation did, or why it was refused. A refusal changed nothing. */
+export type RetryRunResult = AlreadyRunning | InvalidInput | NotFound | NotPublished | NothingToRetry | StartedRun | SyncPaused;
+
+/** One execution of one published version of a sync. */
+export type Run = Node & {
+  __typename?: 'Run';
+  /** How many attempts it may spend. What a person retries has one. */
+  attemptAllowance: Scalars['Int']['output'];
+  /** Its attempts, oldest first; of more than 50 the newest 50. */
+  attempts: Array<Attempt>;
+  /** Why it was started. */
+  cause: RunCause;
+  /** What became of its records so far. */
+  counters: Counters;
+  /** When it was asked for. */
+  createdAt: Scalars['DateTime']['output'];
+  /** Milliseconds from its start to its end, or until now; null before its start. */
+  durationMs?: Maybe<Scalars['Float']['output']>;
+  /** Why it failed; null when it did not. */
+  failure?: Maybe<RunFailure>;
+  /** When it ended; null before. */
+  finishedAt?: Maybe<Scalars['DateTime']['output']>;
+  /** Unique among all objects; to be treated as opaque. */
+  id: Scalars['ID']['output'];
+  /** Whether it has ended for good. */
+  isTerminal: Scalars['Boolean']['output'];
+  /** From when a worker may take it; null unless it is queued. */
+  nextAttemptAt?: Maybe<Scalars['DateTime']['output']>;
+  /** How it turned out; null until it has ended. */
+  outcome?: Maybe<RunOutcome>;
+  /** Who has to act on a failed or partial run: for records in doubt only it is Tajo. Null for any other run. */
+  owner?: Maybe<FailureOwner>;
+  /** A word on a run that has gone quiet: `Waiting for a fresh progress update`. */
+  progressNote?: Maybe<Scalars['String']['output']>;
+  /** The records that it could not write and no later run has taken up. Read forwards only. */
+  rejectedRecords: RunRejectedRecordsConnection;
+  /** The name of the token that asked for it; null when no person did. */
+  requestedBy?: Maybe<Scalars['String']['output']>;
+  /** When a retry put it right; null while it stands. */
+  resolvedAt?: Maybe<Scalars['DateTime']['output']>;
+  /** The retry that put it right; null while it stands. */
+  resolvedBy?: Maybe<Run>;
+  /** The run that retries it; null when none does. */
+  retriedBy?: Maybe<Run>;
+  /** The run that it retries; null when it is no retry. */
+  retryOf?: Maybe<Run>;
+  /** When a worker first took it; null before. */
+  startedAt?: Maybe<Scalars['DateTime']['output']>;
+  /** Where it stands. */
+  status: RunStatus;
+  /** The sync it belongs to. */
+  sync: Sync;
+  /** How many records the source has, where it can tell. */
+  totalRecords?: Maybe<Scalars['Float']['output']>;
+  /** Whether another attempt of it is coming. */
+  willRetry: Scalars['Boolean']['output'];
+};
+
+
+/** One execution of one published version of a sync. */
+export type RunRejectedRecordsArgs = {
+  after?: InputMaybe<Scalars['String']['input']>;
+  before?: InputMaybe<Scalars['String']['input']>;
+  first?: InputMaybe<Scalars['Int']['input']>;
+  last?: InputMaybe<Scalars['Int']['input']>;
+};
+
+/** Why a run was started. */
+export type RunCause =
+  /** Somebody retried another run. */
+  | 'RETRY'
+  /** Somebody asked for it. */
+  | 'RUN_NOW'
+  /** Its time had come. */
+  | 'SCHEDULE'
+  /** It takes the place of a run that stopped reporting. */
+  | 'SWEEP';
+
+/** Why a run or one of its attempts failed, and what to do about it. */
+export type RunFailure = {
+  __typename?: 'RunFailure';
+  /** The failure's name. */
+  code: FailureCode;
+  /** Technical detail, without personal data and secrets. */
+  detail?: Maybe<Scalars['String']['output']>;
+  /** Who has to do it. */
+  owner: FailureOwner;
+  /** The id of the run, to be named to Tajo. */
+  runId: Scalars['ID']['output'];
+  /** What the run was doing; null when it was at none of its steps. */
+  step?: Maybe<RunStep>;
+  /** What happened. */
+  whatHappened: Scalars['String']['output'];
+  /** What to do next. */
+  whatToDo: Scalars['String']['output'];
+};
+
+/** Which runs to list. What is not given does not restrict. */
+export type RunFilter = {
+  /** Runs in any of these states. */
+  statuses?: InputMaybe<Array<RunStatus>>;
+  /** Runs of this sync. */
+  syncId?: InputMaybe<Scalars['ID']['input']>;
+};
+
+/** How a finished run turned out. Statuses may be added; outcomes will not. */
+export type RunOutcome =
+  /** A person ended it. */
+  | 'CANCELED'
+  /** It did not reach the end of its source, or nothing was accepted. */
+  | 'FAILURE'
+  /** Some records were not delivered. */
+  | 'PARTIAL'
+  /** Every record is where it belongs. */
+  | 'SUCCESS';
+
+/** Where a run stands. Counters never go backwards. */
+export type RunProgress = {
+  __typename?: 'RunProgress';
+  /** What became of its records so far. */
+  counters: Counters;
+  /** Why it failed; null unless it has. The run itself tells more. */
+  failureCode?: Maybe<FailureCode>;
+  /** Whether it has ended for good: then this is the last event. */
+  isTerminal: Scalars['Boolean']['output'];
+  /** The id of the run. */
+  runId: Scalars['ID']['output'];
+  /** Where it stands. */
+  status: RunStatus;
+  /** How many records the source has, where it can tell. */
+  totalRecords?: Maybe<Scalars['Float']['output']>;
+};
+
+/** What a run sends while it is watched. */
+export type RunProgressEvent = KeepAlive | RunProgress;
+
+/** One page of a list, newest entries first. */
+export type RunRejectedRecordsConnection = {
+  __typename?: 'RunRejectedRecordsConnection';
+  /** The entries of the page. */
+  edges: Array<RunRejectedRecordsConnectionEdge>;
+  /** Where the page lies in the list. */
+  pageInfo: PageInfo;
+};
+
+/** One entry of a page. */
+export type RunRejectedRecordsConnectionEdge = {
+  __typename?: 'RunRejectedRecordsConnectionEdge';
+  /** Where the entry lies in the list; to be treated as opaque. */
+  cursor: Scalars['String']['output'];
+  /** The entry itself. */
+  node: RejectedRecord;
+};
+
+/** Where a run stands. Statuses may be added: rely on `isTerminal` and `outcome`. */
+export type RunStatus =
+  /** A person ended it. */
+  | 'CANCELED'
+  /** It ended with a failure. */
+  | 'FAILED'
+  /** Some records were not delivered. */
+  | 'PARTIAL'
+  /** Waiting for a worker, or for its next attempt. */
+  | 'QUEUED'
+  /** A worker has it. */
+  | 'RUNNING'
+  /** Every record is where it belongs. */
+  | 'SUCCEEDED';
+
+/** What a run was doing. */
+export type RunStep =
+  /** Mapping records. */
+  | 'MAPPING'
+  /** Reading a page from the source. */
+  | 'READING'
+  /** Writing records to the destination. */
+  | 'WRITING';
+
+/** A sync to run. */
+export type RunSyncInput = {
+  /** The id of the sync. */
+  syncId: Scalars['ID']['input'];
+};
+
+/** What the mutation did, or why it was refused. A refusal changed nothing. */
+export type RunSyncResult = AlreadyRunning | InvalidInput | NotFound | NotPublished | StartedRun | SyncPaused;
+
+/** The run that was queued. */
+export type StartedRun = {
+  __typename?: 'StartedRun';
+  /** The run. */
+  run: Run;
+  /** Always `STARTED`. */
+  status: CommandStatus;
+};
+
+/** What can be watched, over server-sent events or a WebSocket. */
+export type Subscription = {
+  __typename?: 'Subscription';
+  /** Follows a run: where it stands now, then what changes. Its terminal event comes once, and the stream completes. */
+  runProgress: RunProgressEvent;
+};
+
+
+/** What can be watched, over server-sent events or a WebSocket. */
+export type SubscriptionRunProgressArgs = {
+  runId: Scalars['ID']['input'];
+};
+
+/** Reads a source page by page, maps each record and writes it to a destination. */
+export type Sync = Node & {
+  __typename?: 'Sync';
+  /** When it was made. */
+  createdAt: Scalars['DateTime']['output'];
+  /** What the next publication will attest. */
+  draft: SyncConfiguration;
+  /** Whether the draft differs from the published version, or nothing is published. */
+  hasUnpublishedChanges: Scalars['Boolean']['output'];
+  /** Unique among all objects; to be treated as opaque. */
+  id: Scalars['ID']['output'];
+  /** Its newest run; null when it has none. */
+  lastRun?: Maybe<Run>;
+  /** Unique in the workspace. */
+  name: Scalars['String']['output'];
+  /** Why it is paused; null when it is not. */
+  pause?: Maybe<SyncPause>;
+  /** The publication under which it runs; null for a draft. */
+  publication?: Maybe<Publication>;
+  /** Its runs, newest first. */
+  runs: SyncRunsConnection;
+  /** Where it stands. */
+  status: SyncStatus;
+  /** When its draft, standing or name last changed. */
+  updatedAt: Scalars['DateTime']['output'];
+};
+
+
+/** Reads a source page by page, maps each record and writes it to a destination. */
+export type SyncRunsArgs = {
+  after?: InputMaybe<Scalars['String']['input']>;
+  before?: InputMaybe<Scalars['String']['input']>;
+  first?: InputMaybe<Scalars['Int']['input']>;
+  last?: InputMaybe<Scalars['Int']['input']>;
+};
+
+/** Everything about a sync that a version fixes. */
+export type SyncConfiguration = {
+  __typename?: 'SyncConfiguration';
+  /** Where records go. */
+  destinationConnection: Connection;
+  /** Where the value of each target field comes from, as docs/mapping.md describes. */
+  mapping: Scalars['JSON']['output'];
+  /** What is written at the destination: for `http`, the path of the endpoint. */
+  object: Scalars['String']['output'];
+  /** How it is written, as docs/api.md lists the options for each type. */
+  objectOptions: Scalars['JSON']['output'];
+  /** What a row does that cannot be read as a record. */
+  onBrokenRecord: BrokenRecordPolicy;
+  /** What happens to a record that the destination rejects. */
+  onRejected: RejectionPolicy;
+  /** Records a page, 1 to 10,000. */
+  pageSize: Scalars['Int']['output'];
+  /** Where records come from. */
+  sourceConnection: Connection;
+  /** What is read from the source: for a file, its path below the configured root. */
+  stream: Scalars['String']['output'];
+  /** How it is read, as docs/api.md lists the options for each type. */
+  streamOptions: Scalars['JSON']['output'];
+};
+
+/** Why a sync is paused. */
+export type SyncPause = {
+  __typename?: 'SyncPause';
+  /** What paused it. */
+  cause: PauseCause;
+  /** When it was paused. */
+  pausedAt?: Maybe<Scalars['DateTime']['output']>;
+  /** The name of the token that paused it; null for the breaker. */
+  pausedBy?: Maybe<Scalars['String']['output']>;
+  /** The reason that the person gave, or `Paused automatically by the failure circuit breaker`. */
+  reason: Scalars['String']['output'];
+};
+
+/** The sync is paused; the message says what brings it back. */
+export type SyncPaused = Refusal & {
+  __typename?: 'SyncPaused';
+  /** The reason, in full sentences. */
+  message: Scalars['String']['output'];
+};
+
+/** One page of a list, newest entries first. */
+export type SyncRunsConnection = {
+  __typename?: 'SyncRunsConnection';
+  /** The entries of the page. */
+  edges: Array<SyncRunsConnectionEdge>;
+  /** Where the page lies in the list. */
+  pageInfo: PageInfo;
+};
+
+/** One entry of a page. */
+export type SyncRunsConnectionEdge = {
+  __typename?: 'SyncRunsConnectionEdge';
+  /** Where the entry lies in the list; to be treated as opaque. */
+  cursor: Scalars['String']['output'];
+  /** The entry itself. */
+  node: Run;
+};
+
+/** Where a sync stands. */
+export type SyncStatus =
+  /** Its published version runs. */
+  | 'ACTIVE'
+  /** It was never published, so it does not run. */
+  | 'DRAFT'
+  /** Nothing of it runs. */
+  | 'PAUSED'
+  /** It was paused, and a run has yet to stop. */
+  | 'PAUSING';
+
+/** The sync was paused, and its run has yet to stop. */
+export type SyncStillPausing = Refusal & {
+  __typename?: 'SyncStillPausing';
+  /** The reason, in full sentences. */
+  message: Scalars['String']['output'];
+};
+
+/** Changes to the draft of a sync. What is not given stays as it is. */
+export type UpdateSyncInput = {
+  /** Where records go. Fixed at the first publication. */
+  destinationConnectionId?: InputMaybe<Scalars['ID']['input']>;
+  /** Where the value of each target field comes from, as docs/mapping.md describes. */
+  mapping?: InputMaybe<Scalars['JSON']['input']>;
+  /** Unique in the workspace. Takes effect at once. */
+  name?: InputMaybe<Scalars['String']['input']>;
+  /** What is written at the destination: for `http`, the path of the endpoint. Fixed at the first publication. */
+  object?: InputMaybe<Scalars['String']['input']>;
+  /** How it is written, as docs/api.md lists the options for each type. */
+  objectOptions?: InputMaybe<Scalars['JSON']['input']>;
+  /** What a row does that cannot be read as a record. */
+  onBrokenRecord?: InputMaybe<BrokenRecordPolicy>;
+  /** What happens to a record that the destination rejects. */
+  onRejected?: InputMaybe<RejectionPolicy>;
+  /** Records a page, 1 to 10,000. */
+  pageSize?: InputMaybe<Scalars['Int']['input']>;
+  /** Where records come from. */
+  sourceConnectionId?: InputMaybe<Scalars['ID']['input']>;
+  /** What is read from the source: for a file, its path below the configured root. */
+  stream?: InputMaybe<Scalars['String']['input']>;
+  /** How it is read, as docs/api.md lists the options for each type. */
+  streamOptions?: InputMaybe<Scalars['JSON']['input']>;
+  /** The id of the sync. */
+  syncId: Scalars['ID']['input'];
+};
+
+/** What the mutation did, or why it was refused. A refusal changed nothing. */
+export type UpdateSyncResult = ChangedMeanwhile | ChangedSync | InvalidInput | NotFound;
+
+/** Who asks: a token, and the workspace that it opens. */
+export type Viewer = {
+  __typename?: 'Viewer';
+  /** The name of the token. What it does is audited under this name. */
+  tokenName: Scalars['String']['output'];
+  /** The name of the workspace. */
+  workspaceName: Scalars['String']['output'];
+};
+
+export type ViewerQueryVariables = Exact<{ [key: string]: never; }>;
+
+
+export type ViewerQuery = { __typename?: 'Query', viewer: { __typename?: 'Viewer', workspaceName: string, tokenName: string } };
+
+export type ConnectionsQueryVariables = Exact<{
+  first?: InputMaybe<Scalars['Int']['input']>;
+  after?: InputMaybe<Scalars['String']['input']>;
+  last?: InputMaybe<Scalars['Int']['input']>;
+  before?: InputMaybe<Scalars['String']['input']>;
+}>;
+
+
+export type ConnectionsQuery = { __typename?: 'Query', connections: { __typename?: 'QueryConnectionsConnection', edges: Array<{ __typename?: 'QueryConnectionsConnectionEdge', cursor: string, node: { __typename?: 'Connection', id: string, name: string, type: string, roles: Array<ConnectionRole>, config: unknown, hasCredentials: boolean, createdAt: string } }>, pageInfo: { __typename?: 'PageInfo', hasNextPage: boolean, hasPreviousPage: boolean, startCursor?: string | null, endCursor?: string | null } } };
+
+export type SyncQueryVariables = Exact<{
+  id: Scalars['ID']['input'];
+}>;
+
+
+export type SyncQuery = { __typename?: 'Query', sync?: { __typename?: 'Sync', id: string, name: string, status: SyncStatus, hasUnpublishedChanges: boolean, pause?: { __typename?: 'SyncPause', cause: PauseCause, reason: string, pausedBy?: string | null, pausedAt?: string | null } | null, draft: { __typename?: 'SyncConfiguration', stream: string, streamOptions: unknown, object: string, objectOptions: unknown, mapping: unknown, onRejected: RejectionPolicy, onBrokenRecord: BrokenRecordPolicy, pageSize: number, sourceConnection: { __typename?: 'Connection', id: string, name: string }, destinationConnection: { __typename?: 'Connection', id: string, name: string } }, publication?: { __typename?: 'Publication', versionDigest: string, publishedBy: string, approvedBy?: string | null, publishedAt?: string | null, configuration: { __typename?: 'SyncConfiguration', stream: string, streamOptions: unknown, object: string, objectOptions: unknown, mapping: unknown, onRejected: RejectionPolicy, onBrokenRecord: BrokenRecordPolicy, pageSize: number, sourceConnection: { __typename?: 'Connection', id: string, name: string }, destinationConnection: { __typename?: 'Connection', id: string, name: string } } } | null, lastRun?: { __typename?: 'Run', id: string, status: RunStatus, failure?: { __typename?: 'RunFailure', code: FailureCode, whatHappened: string } | null } | null } | null };
+
+export type ConfigurationFragment = { __typename?: 'SyncConfiguration', stream: string, streamOptions: unknown, object: string, objectOptions: unknown, mapping: unknown, onRejected: RejectionPolicy, onBrokenRecord: BrokenRecordPolicy, pageSize: number, sourceConnection: { __typename?: 'Connection', id: string, name: string }, destinationConnection: { __typename?: 'Connection', id: string, name: string } };
+
+export type SyncsQueryVariables = Exact<{
+  first?: InputMaybe<Scalars['Int']['input']>;
+  after?: InputMaybe<Scalars['String']['input']>;
+}>;
+
+
+export type SyncsQuery = { __typename?: 'Query', syncs: { __typename?: 'QuerySyncsConnection', edges: Array<{ __typename?: 'QuerySyncsConnectionEdge', node: { __typename?: 'Sync', id: string, name: string, status: SyncStatus, hasUnpublishedChanges: boolean, draft: { __typename?: 'SyncConfiguration', sourceConnection: { __typename?: 'Connection', name: string }, destinationConnection: { __typename?: 'Connection', name: string } }, lastRun?: { __typename?: 'Run', id: string, status: RunStatus } | null } }>, pageInfo: { __typename?: 'PageInfo', hasNextPage: boolean, endCursor?: string | null } } };
+
+export type RunQueryVariables = Exact<{
+  id: Scalars['ID']['input'];
+}>;
+
+
+export type RunQuery = { __typename?: 'Query', run?: { __typename?: 'Run', progressNote?: string | null, willRetry: boolean, nextAttemptAt?: string | null, attemptAllowance: number, resolvedAt?: string | null, id: string, status: RunStatus, isTerminal: boolean, outcome?: RunOutcome | null, cause: RunCause, requestedBy?: string | null, totalRecords?: number | null, createdAt: string, startedAt?: string | null, finishedAt?: string | null, durationMs?: number | null, owner?: FailureOwner | null, attempts: Array<{ __typename?: 'Attempt', number: number, workerId: string, startedAt: string, finishedAt?: string | null, outcome?: AttemptOutcome | null, failure?: { __typename?: 'RunFailure', code: FailureCode, whatHappened: string, step?: RunStep | null, detail?: string | null } | null }>, rejectedRecords: { __typename?: 'RunRejectedRecordsConnection', edges: Array<{ __typename?: 'RunRejectedRecordsConnectionEdge', node: { __typename?: 'RejectedRecord', position: number, reason: string, runs: number, rejectedAt: string } }>, pageInfo: { __typename?: 'PageInfo', hasNextPage: boolean, endCursor?: string | null } }, retryOf?: { __typename?: 'Run', id: string } | null, retriedBy?: { __typename?: 'Run', id: string, status: RunStatus } | null, resolvedBy?: { __typename?: 'Run', id: string } | null, counters: { __typename?: 'Counters', read: number, written: number, replayed: number, rejected: number, inDoubt: number, quarantined: number, skipped: number }, failure?: { __typename?: 'RunFailure', code: FailureCode, whatHappened: string, whatToDo: string, owner: FailureOwner, step?: RunStep | null, detail?: string | null, runId: string } | null, sync: { __typename?: 'Sync', id: string, name: string } } | null };
+
+export type RunSummaryFragment = { __typename?: 'Run', id: string, status: RunStatus, isTerminal: boolean, outcome?: RunOutcome | null, cause: RunCause, requestedBy?: string | null, totalRecords?: number | null, createdAt: string, startedAt?: string | null, finishedAt?: string | null, durationMs?: number | null, owner?: FailureOwner | null, counters: { __typename?: 'Counters', read: number, written: number, replayed: number, rejected: number, inDoubt: number, quarantined: number, skipped: number }, failure?: { __typename?: 'RunFailure', code: FailureCode, whatHappened: string, whatToDo: string, owner: FailureOwner, step?: RunStep | null, detail?: string | null, runId: string } | null, sync: { __typename?: 'Sync', id: string, name: string } };
+
+export type AllCountersFragment = { __typename?: 'Counters', read: number, written: number, replayed: number, rejected: number, inDoubt: number, quarantined: number, skipped: number };
+
+export type RunsQueryVariables = Exact<{
+  first?: InputMaybe<Scalars['Int']['input']>;
+  after?: InputMaybe<Scalars['String']['input']>;
+  last?: InputMaybe<Scalars['Int']['input']>;
+  before?: InputMaybe<Scalars['String']['input']>;
+  filter?: InputMaybe<RunFilter>;
+}>;
+
+
+export type RunsQuery = { __typename?: 'Query', runs: { __typename?: 'QueryRunsConnection', edges: Array<{ __typename?: 'QueryRunsConnectionEdge', cursor: string, node: { __typename?: 'Run', id: string, status: RunStatus, isTerminal: boolean, outcome?: RunOutcome | null, cause: RunCause, requestedBy?: string | null, totalRecords?: number | null, createdAt: string, startedAt?: string | null, finishedAt?: string | null, durationMs?: number | null, owner?: FailureOwner | null, counters: { __typename?: 'Counters', read: number, written: number, replayed: number, rejected: number, inDoubt: number, quarantined: number, skipped: number }, failure?: { __typename?: 'RunFailure', code: FailureCode, whatHappened: string, whatToDo: string, owner: FailureOwner, step?: RunStep | null, detail?: string | null, runId: string } | null, sync: { __typename?: 'Sync', id: string, name: string } } }>, pageInfo: { __typename?: 'PageInfo', hasNextPage: boolean, hasPreviousPage: boolean, startCursor?: string | null, endCursor?: string | null } } };
+
+export type FailuresQueryVariables = Exact<{
+  first?: InputMaybe<Scalars['Int']['input']>;
+  after?: InputMaybe<Scalars['String']['input']>;
+  filter?: InputMaybe<FailureFilter>;
+}>;
+
+
+export type FailuresQuery = { __typename?: 'Query', failures: { __typename?: 'QueryFailuresConnection', edges: Array<{ __typename?: 'QueryFailuresConnectionEdge', node: { __typename?: 'Run', id: string, status: RunStatus, isTerminal: boolean, outcome?: RunOutcome | null, cause: RunCause, requestedBy?: string | null, totalRecords?: number | null, createdAt: string, startedAt?: string | null, finishedAt?: string | null, durationMs?: number | null, owner?: FailureOwner | null, counters: { __typename?: 'Counters', read: number, written: number, replayed: number, rejected: number, inDoubt: number, quarantined: number, skipped: number }, failure?: { __typename?: 'RunFailure', code: FailureCode, whatHappened: string, whatToDo: string, owner: FailureOwner, step?: RunStep | null, detail?: string | null, runId: string } | null, sync: { __typename?: 'Sync', id: string, name: string } } }>, pageInfo: { __typename?: 'PageInfo', hasNextPage: boolean, endCursor?: string | null } } };
+
+export type FailureCatalogueQueryVariables = Exact<{ [key: string]: never; }>;
+
+
+export type FailureCatalogueQuery = { __typename?: 'Query', failureCatalogue: Array<{ __typename?: 'FailureCatalogueEntry', code: FailureCode, whatHappened: string, whatToDo: string, owner: FailureOwner, retried: FailureRetry }> };
+
+export type NodeQueryVariables = Exact<{
+  id: Scalars['ID']['input'];
+}>;
+
+
+export type NodeQuery = { __typename?: 'Query', node?:
+    | { __typename: 'Connection', id: string }
+    | { __typename: 'Run', id: string }
+    | { __typename: 'Sync', id: string }
+   | null };
+
+export type CreateConnectionMutationVariables = Exact<{
+  input: CreateConnectionInput;
+}>;
+
+
+export type CreateConnectionMutation = { __typename?: 'Mutation', createConnection:
+    | { __typename: 'CreateConnectionPayload', connection: { __typename?: 'Connection', id: string, name: string, type: string, config: unknown, hasCredentials: boolean } }
+    | { __typename: 'InvalidInput', message: string, problems: Array<{ __typename?: 'InputProblem', field: string, reason: string }> }
+   };
+
+type Refused_AlreadyRunning_Fragment = { __typename?: 'AlreadyRunning', runId: string, message: string };
+
+type Refused_ChangedMeanwhile_Fragment = { __typename?: 'ChangedMeanwhile', message: string };
+
+type Refused_InvalidInput_Fragment = { __typename?: 'InvalidInput', message: string, problems: Array<{ __typename?: 'InputProblem', field: string, reason: string }> };
+
+type Refused_NotFound_Fragment = { __typename?: 'NotFound', field: string, message: string };
+
+type Refused_NotPublished_Fragment = { __typename?: 'NotPublished', message: string };
+
+type Refused_NothingToRetry_Fragment = { __typename?: 'NothingToRetry', message: string, latestRunId?: string | null };
+
+type Refused_SyncPaused_Fragment = { __typename?: 'SyncPaused', message: string };
+
+type Refused_SyncStillPausing_Fragment = { __typename?: 'SyncStillPausing', message: string };
+
+export type RefusedFragment =
+  | Refused_AlreadyRunning_Fragment
+  | Refused_ChangedMeanwhile_Fragment
+  | Refused_InvalidInput_Fragment
+  | Refused_NotFound_Fragment
+  | Refused_NotPublished_Fragment
+  | Refused_NothingToRetry_Fragment
+  | Refused_SyncPaused_Fragment
+  | Refused_SyncStillPausing_Fragment
+;
+
+export type CreateSyncMutationVariables = Exact<{
+  input: CreateSyncInput;
+}>;
+
+
+export type CreateSyncMutation = { __typename?: 'Mutation', createSync:
+    | { __typename: 'ChangedSync', done: CommandStatus, sync: { __typename?: 'Sync', id: string, name: string, status: SyncStatus, hasUnpublishedChanges: boolean, publication?: { __typename?: 'Publication', versionDigest: string } | null } }
+    | { __typename: 'InvalidInput', message: string, problems: Array<{ __typename?: 'InputProblem', field: string, reason: string }> }
+   };
+
+export type ChangedFragment = { __typename?: 'ChangedSync', done: CommandStatus, sync: { __typename?: 'Sync', id: string, name: string, status: SyncStatus, hasUnpublishedChanges: boolean, publication?: { __typename?: 'Publication', versionDigest: string } | null } };
+
+export type UpdateSyncMutationVariables = Exact<{
+  input: UpdateSyncInput;
+}>;
+
+
+export type UpdateSyncMutation = { __typename?: 'Mutation', updateSync:
+    | { __typename: 'ChangedMeanwhile', message: string }
+    | { __typename: 'ChangedSync', done: CommandStatus, sync: { __typename?: 'Sync', id: string, name: string, status: SyncStatus, hasUnpublishedChanges: boolean, publication?: { __typename?: 'Publication', versionDigest: string } | null } }
+    | { __typename: 'InvalidInput', message: string, problems: Array<{ __typename?: 'InputProblem', field: string, reason: string }> }
+    | { __typename: 'NotFound', field: string, message: string }
+   };
+
+export type PublishSyncMutationVariables = Exact<{
+  syncId: Scalars['ID']['input'];
+}>;
+
+
+export type PublishSyncMutation = { __typename?: 'Mutation', publishSync:
+    | { __typename: 'ChangedMeanwhile', message: string }
+    | { __typename: 'ChangedSync', done: CommandStatus, sync: { __typename?: 'Sync', id: string, name: string, status: SyncStatus, hasUnpublishedChanges: boolean, publication?: { __typename?: 'Publication', versionDigest: string } | null } }
+    | { __typename: 'InvalidInput', message: string, problems: Array<{ __typename?: 'InputProblem', field: string, reason: string }> }
+    | { __typename: 'NotFound', field: string, message: string }
+    | { __typename: 'SyncStillPausing', message: string }
+   };
+
+export type PauseSyncMutationVariables = Exact<{
+  syncId: Scalars['ID']['input'];
+  reason: Scalars['String']['input'];
+}>;
+
+
+export type PauseSyncMutation = { __typename?: 'Mutation', pauseSync:
+    | { __typename: 'ChangedSync', done: CommandStatus, sync: { __typename?: 'Sync', id: string, name: string, status: SyncStatus, hasUnpublishedChanges: boolean, publication?: { __typename?: 'Publication', versionDigest: string } | null } }
+    | { __typename: 'InvalidInput', message: string, problems: Array<{ __typename?: 'InputProblem', field: string, reason: string }> }
+    | { __typename: 'NotFound', field: string, message: string }
+    | { __typename: 'NotPublished', message: string }
+   };
+
+export type ResumeSyncMutationVariables = Exact<{
+  syncId: Scalars['ID']['input'];
+}>;
+
+
+export type ResumeSyncMutation = { __typename?: 'Mutation', resumeSync:
+    | { __typename: 'ChangedSync', done: CommandStatus, sync: { __typename?: 'Sync', id: string, name: string, status: SyncStatus, hasUnpublishedChanges: boolean, publication?: { __typename?: 'Publication', versionDigest: string } | null } }
+    | { __typename: 'InvalidInput', message: string, problems: Array<{ __typename?: 'InputProblem', field: string, reason: string }> }
+    | { __typename: 'NotFound', field: string, message: string }
+    | { __typename: 'NotPublished', message: string }
+    | { __typename: 'SyncPaused', message: string }
+    | { __typename: 'SyncStillPausing', message: string }
+   };
+
+export type RunSyncMutationVariables = Exact<{
+  syncId: Scalars['ID']['input'];
+}>;
+
+
+export type RunSyncMutation = { __typename?: 'Mutation', runSync:
+    | { __typename: 'AlreadyRunning', runId: string, message: string }
+    | { __typename: 'InvalidInput', message: string, problems: Array<{ __typename?: 'InputProblem', field: string, reason: string }> }
+    | { __typename: 'NotFound', field: string, message: string }
+    | { __typename: 'NotPublished', message: string }
+    | { __typename: 'StartedRun', started: CommandStatus, run: { __typename?: 'Run', id: string, status: RunStatus } }
+    | { __typename: 'SyncPaused', message: string }
+   };
+
+export type StartedFragment = { __typename?: 'StartedRun', started: CommandStatus, run: { __typename?: 'Run', id: string, status: RunStatus } };
+
+export type RetryRunMutationVariables = Exact<{
+  runId: Scalars['ID']['input'];
+}>;
+
+
+export type RetryRunMutation = { __typename?: 'Mutation', retryRun:
+    | { __typename: 'AlreadyRunning', runId: string, message: string }
+    | { __typename: 'InvalidInput', message: string, problems: Array<{ __typename?: 'InputProblem', field: string, reason: string }> }
+    | { __typename: 'NotFound', field: string, message: string }
+    | { __typename: 'NotPublished', message: string }
+    | { __typename: 'NothingToRetry', message: string, latestRunId?: string | null }
+    | { __typename: 'StartedRun', started: CommandStatus, run: { __typename?: 'Run', id: string, status: RunStatus } }
+    | { __typename: 'SyncPaused', message: string }
+   };
+
+export type RunProgressSubscriptionVariables = Exact<{
+  runId: Scalars['ID']['input'];
+}>;
+
+
+export type RunProgressSubscription = { __typename?: 'Subscription', runProgress:
+    | { __typename: 'KeepAlive', at: string }
+    | { __typename: 'RunProgress', runId: string, status: RunStatus, isTerminal: boolean, totalRecords?: number | null, failureCode?: FailureCode | null, counters: { __typename?: 'Counters', read: number, written: number, replayed: number, rejected: number, inDoubt: number, quarantined: number, skipped: number } }
+   };
+
+export class TypedDocumentString<TResult, TVariables>
+  extends String
+  implements DocumentTypeDecoration<TResult, TVariables>
+{
+  __apiType?: NonNullable<DocumentTypeDecoration<TResult, TVariables>['__apiType']>;
+  private value: string;
+  public __meta__?: Record<string, any> | undefined;
+
+  constructor(value: string, __meta__?: Record<string, any> | undefined) {
+    super(value);
+    this.value = value;
+    this.__meta__ = __meta__;
+  }
+
+  override toString(): string & DocumentTypeDecoration<TResult, TVariables> {
+    return this.value;
+  }
+}
+export const ConfigurationFragmentDoc = new TypedDocumentString(`
+    fragment Configuration on SyncConfiguration {
+  sourceConnection {
+    id
+    name
+  }
+  stream
+  streamOptions
+  destinationConnection {
+    id
+    name
+  }
+  object
+  objectOptions
+  mapping
+  onRejected
+  onBrokenRecord
+  pageSize
+}
+    `, {"fragmentName":"Configuration"}) as unknown as TypedDocumentString<ConfigurationFragment, unknown>;
+export const AllCountersFragmentDoc = new TypedDocumentString(`
+    fragment AllCounters on Counters {
+  read
+  written
+  replayed
+  rejected
+  inDoubt
+  quarantined
+  skipped
+}
+    `, {"fragmentName":"AllCounters"}) as unknown as TypedDocumentString<AllCountersFragment, unknown>;
+export const RunSummaryFragmentDoc = new TypedDocumentString(`
+    fragment RunSummary on Run {
+  id
+  status
+  isTerminal
+  outcome
+  cause
+  requestedBy
+  counters {
+    ...AllCounters
+  }
+  totalRecords
+  createdAt
+  startedAt
+  finishedAt
+  durationMs
+  owner
+  failure {
+    code
+    whatHappened
+    whatToDo
+    owner
+    step
+    detail
+    runId
+  }
+  sync {
+    id
+    name
+  }
+}
+    fragment AllCounters on Counters {
+  read
+  written
+  replayed
+  rejected
+  inDoubt
+  quarantined
+  skipped
+}`, {"fragmentName":"RunSummary"}) as unknown as TypedDocumentString<RunSummaryFragment, unknown>;
+export const RefusedFragmentDoc = new TypedDocumentString(`
+    fragment Refused on Refusal {
+  message
+  ... on InvalidInput {
+    problems {
+      field
+      reason
+    }
+  }
+  ... on NotFound {
+    field
+  }
+  ... on AlreadyRunning {
+    runId
+  }
+  ... on NothingToRetry {
+    latestRunId: runId
+  }
+}
+    `, {"fragmentName":"Refused"}) as unknown as TypedDocumentString<RefusedFragment, unknown>;
+export const ChangedFragmentDoc = new TypedDocumentString(`
+    fragment Changed on ChangedSync {
+  done: status
+  sync {
+    id
+    name
+    status
+    hasUnpublishedChanges
+    publication {
+      versionDigest
+    }
+  }
+}
+    `, {"fragmentName":"Changed"}) as unknown as TypedDocumentString<ChangedFragment, unknown>;
+export const StartedFragmentDoc = new TypedDocumentString(`
+    fragment Started on StartedRun {
+  started: status
+  run {
+    id
+    status
+  }
+}
+    `, {"fragmentName":"Started"}) as unknown as TypedDocumentString<StartedFragment, unknown>;
+export const ViewerDocument = new TypedDocumentString(`
+    query Viewer {
+  viewer {
+    workspaceName
+    tokenName
+  }
+}
+    `) as unknown as TypedDocumentString<ViewerQuery, ViewerQueryVariables>;
+export const ConnectionsDocument = new TypedDocumentString(`
+    query Connections($first: Int, $after: String, $last: Int, $before: String) {
+  connections(first: $first, after: $after, last: $last, before: $before) {
+    edges {
+      cursor
+      node {
+        id
+        name
+        type
+        roles
+        config
+        hasCredentials
+        createdAt
+      }
+    }
+    pageInfo {
+      hasNextPage
+      hasPreviousPage
+      startCursor
+      endCursor
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<ConnectionsQuery, ConnectionsQueryVariables>;
+export const SyncDocument = new TypedDocumentString(`
+    query Sync($id: ID!) {
+  sync(id: $id) {
+    id
+    name
+    status
+    pause {
+      cause
+      reason
+      pausedBy
+      pausedAt
+    }
+    draft {
+      ...Configuration
+    }
+    publication {
+      versionDigest
+      publishedBy
+      approvedBy
+      publishedAt
+      configuration {
+        ...Configuration
+      }
+    }
+    hasUnpublishedChanges
+    lastRun {
+      id
+      status
+      failure {
+        code
+        whatHappened
+      }
+    }
+  }
+}
+    fragment Configuration on SyncConfiguration {
+  sourceConnection {
+    id
+    name
+  }
+  stream
+  streamOptions
+  destinationConnection {
+    id
+    name
+  }
+  object
+  objectOptions
+  mapping
+  onRejected
+  onBrokenRecord
+  pageSize
+}`) as unknown as TypedDocumentString<SyncQuery, SyncQueryVariables>;
+export const SyncsDocument = new TypedDocumentString(`
+    query Syncs($first: Int, $after: String) {
+  syncs(first: $first, after: $after) {
+    edges {
+      node {
+        id
+        name
+        status
+        hasUnpublishedChanges
+        draft {
+          sourceConnection {
+            name
+          }
+          destinationConnection {
+            name
+          }
+        }
+        lastRun {
+          id
+          status
+        }
+      }
+    }
+    pageInfo {
+      hasNextPage
+      endCursor
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<SyncsQuery, SyncsQueryVariables>;
+export const RunDocument = new TypedDocumentString(`
+    query Run($id: ID!) {
+  run(id: $id) {
+    ...RunSummary
+    progressNote
+    willRetry
+    nextAttemptAt
+    attemptAllowance
+    attempts {
+      number
+      workerId
+      startedAt
+      finishedAt
+      outcome
+      failure {
+        code
+        whatHappened
+        step
+        detail
+      }
+    }
+    rejectedRecords(first: 100) {
+      edges {
+        node {
+          position
+          reason
+          runs
+          rejectedAt
+        }
+      }
+      pageInfo {
+        hasNextPage
+        endCursor
+      }
+    }
+    retryOf {
+      id
+    }
+    retriedBy {
+      id
+      status
+    }
+    resolvedAt
+    resolvedBy {
+      id
+    }
+  }
+}
+    fragment RunSummary on Run {
+  id
+  status
+  isTerminal
+  outcome
+  cause
+  requestedBy
+  counters {
+    ...AllCounters
+  }
+  totalRecords
+  createdAt
+  startedAt
+  finishedAt
+  durationMs
+  owner
+  failure {
+    code
+    whatHappened
+    whatToDo
+    owner
+    step
+    detail
+    runId
+  }
+  sync {
+    id
+    name
+  }
+}
+fragment AllCounters on Counters {
+  read
+  written
+  replayed
+  rejected
+  inDoubt
+  quarantined
+  skipped
+}`) as unknown as TypedDocumentString<RunQuery, RunQueryVariables>;
+export const RunsDocument = new TypedDocumentString(`
+    query Runs($first: Int, $after: String, $last: Int, $before: String, $filter: RunFilter) {
+  runs(
+    first: $first
+    after: $after
+    last: $last
+    before: $before
+    filter: $filter
+  ) {
+    edges {
+      cursor
+      node {
+        ...RunSummary
+      }
+    }
+    pageInfo {
+      hasNextPage
+      hasPreviousPage
+      startCursor
+      endCursor
+    }
+  }
+}
+    fragment RunSummary on Run {
+  id
+  status
+  isTerminal
+  outcome
+  cause
+  requestedBy
+  counters {
+    ...AllCounters
+  }
+  totalRecords
+  createdAt
+  startedAt
+  finishedAt
+  durationMs
+  owner
+  failure {
+    code
+    whatHappened
+    whatToDo
+    owner
+    step
+    detail
+    runId
+  }
+  sync {
+    id
+    name
+  }
+}
+fragment AllCounters on Counters {
+  read
+  written
+  replayed
+  rejected
+  inDoubt
+  quarantined
+  skipped
+}`) as unknown as TypedDocumentString<RunsQuery, RunsQueryVariables>;
+export const FailuresDocument = new TypedDocumentString(`
+    query Failures($first: Int, $after: String, $filter: FailureFilter) {
+  failures(first: $first, after: $after, filter: $filter) {
+    edges {
+      node {
+        ...RunSummary
+      }
+    }
+    pageInfo {
+      hasNextPage
+      endCursor
+    }
+  }
+}
+    fragment RunSummary on Run {
+  id
+  status
+  isTerminal
+  outcome
+  cause
+  requestedBy
+  counters {
+    ...AllCounters
+  }
+  totalRecords
+  createdAt
+  startedAt
+  finishedAt
+  durationMs
+  owner
+  failure {
+    code
+    whatHappened
+    whatToDo
+    owner
+    step
+    detail
+    runId
+  }
+  sync {
+    id
+    name
+  }
+}
+fragment AllCounters on Counters {
+  read
+  written
+  replayed
+  rejected
+  inDoubt
+  quarantined
+  skipped
+}`) as unknown as TypedDocumentString<FailuresQuery, FailuresQueryVariables>;
+export const FailureCatalogueDocument = new TypedDocumentString(`
+    query FailureCatalogue {
+  failureCatalogue {
+    code
+    whatHappened
+    whatToDo
+    owner
+    retried
+  }
+}
+    `) as unknown as TypedDocumentString<FailureCatalogueQuery, FailureCatalogueQueryVariables>;
+export const NodeDocument = new TypedDocumentString(`
+    query Node($id: ID!) {
+  node(id: $id) {
+    __typename
+    id
+  }
+}
+    `) as unknown as TypedDocumentString<NodeQuery, NodeQueryVariables>;
+export const CreateConnectionDocument = new TypedDocumentString(`
+    mutation CreateConnection($input: CreateConnectionInput!) {
+  createConnection(input: $input) {
+    __typename
+    ... on CreateConnectionPayload {
+      connection {
+        id
+        name
+        type
+        config
+        hasCredentials
+      }
+    }
+    ...Refused
+  }
+}
+    fragment Refused on Refusal {
+  message
+  ... on InvalidInput {
+    problems {
+      field
+      reason
+    }
+  }
+  ... on NotFound {
+    field
+  }
+  ... on AlreadyRunning {
+    runId
+  }
+  ... on NothingToRetry {
+    latestRunId: runId
+  }
+}`) as unknown as TypedDocumentString<CreateConnectionMutation, CreateConnectionMutationVariables>;
+export const CreateSyncDocument = new TypedDocumentString(`
+    mutation CreateSync($input: CreateSyncInput!) {
+  createSync(input: $input) {
+    __typename
+    ...Changed
+    ...Refused
+  }
+}
+    fragment Refused on Refusal {
+  message
+  ... on InvalidInput {
+    problems {
+      field
+      reason
+    }
+  }
+  ... on NotFound {
+    field
+  }
+  ... on AlreadyRunning {
+    runId
+  }
+  ... on NothingToRetry {
+    latestRunId: runId
+  }
+}
+fragment Changed on ChangedSync {
+  done: status
+  sync {
+    id
+    name
+    status
+    hasUnpublishedChanges
+    publication {
+      versionDigest
+    }
+  }
+}`) as unknown as TypedDocumentString<CreateSyncMutation, CreateSyncMutationVariables>;
+export const UpdateSyncDocument = new TypedDocumentString(`
+    mutation UpdateSync($input: UpdateSyncInput!) {
+  updateSync(input: $input) {
+    __typename
+    ...Changed
+    ...Refused
+  }
+}
+    fragment Refused on Refusal {
+  message
+  ... on InvalidInput {
+    problems {
+      field
+      reason
+    }
+  }
+  ... on NotFound {
+    field
+  }
+  ... on AlreadyRunning {
+    runId
+  }
+  ... on NothingToRetry {
+    latestRunId: runId
+  }
+}
+fragment Changed on ChangedSync {
+  done: status
+  sync {
+    id
+    name
+    status
+    hasUnpublishedChanges
+    publication {
+      versionDigest
+    }
+  }
+}`) as unknown as TypedDocumentString<UpdateSyncMutation, UpdateSyncMutationVariables>;
+export const PublishSyncDocument = new TypedDocumentString(`
+    mutation PublishSync($syncId: ID!) {
+  publishSync(input: {syncId: $syncId}) {
+    __typename
+    ...Changed
+    ...Refused
+  }
+}
+    fragment Refused on Refusal {
+  message
+  ... on InvalidInput {
+    problems {
+      field
+      reason
+    }
+  }
+  ... on NotFound {
+    field
+  }
+  ... on AlreadyRunning {
+    runId
+  }
+  ... on NothingToRetry {
+    latestRunId: runId
+  }
+}
+fragment Changed on ChangedSync {
+  done: status
+  sync {
+    id
+    name
+    status
+    hasUnpublishedChanges
+    publication {
+      versionDigest
+    }
+  }
+}`) as unknown as TypedDocumentString<PublishSyncMutation, PublishSyncMutationVariables>;
+export const PauseSyncDocument = new TypedDocumentString(`
+    mutation PauseSync($syncId: ID!, $reason: String!) {
+  pauseSync(input: {syncId: $syncId, reason: $reason}) {
+    __typename
+    ...Changed
+    ...Refused
+  }
+}
+    fragment Refused on Refusal {
+  message
+  ... on InvalidInput {
+    problems {
+      field
+      reason
+    }
+  }
+  ... on NotFound {
+    field
+  }
+  ... on AlreadyRunning {
+    runId
+  }
+  ... on NothingToRetry {
+    latestRunId: runId
+  }
+}
+fragment Changed on ChangedSync {
+  done: status
+  sync {
+    id
+    name
+    status
+    hasUnpublishedChanges
+    publication {
+      versionDigest
+    }
+  }
+}`) as unknown as TypedDocumentString<PauseSyncMutation, PauseSyncMutationVariables>;
+export const ResumeSyncDocument = new TypedDocumentString(`
+    mutation ResumeSync($syncId: ID!) {
+  resumeSync(input: {syncId: $syncId}) {
+    __typename
+    ...Changed
+    ...Refused
+  }
+}
+    fragment Refused on Refusal {
+  message
+  ... on InvalidInput {
+    problems {
+      field
+      reason
+    }
+  }
+  ... on NotFound {
+    field
+  }
+  ... on AlreadyRunning {
+    runId
+  }
+  ... on NothingToRetry {
+    latestRunId: runId
+  }
+}
+fragment Changed on ChangedSync {
+  done: status
+  sync {
+    id
+    name
+    status
+    hasUnpublishedChanges
+    publication {
+      versionDigest
+    }
+  }
+}`) as unknown as TypedDocumentString<ResumeSyncMutation, ResumeSyncMutationVariables>;
+export const RunSyncDocument = new TypedDocumentString(`
+    mutation RunSync($syncId: ID!) {
+  runSync(input: {syncId: $syncId}) {
+    __typename
+    ...Started
+    ...Refused
+  }
+}
+    fragment Refused on Refusal {
+  message
+  ... on InvalidInput {
+    problems {
+      field
+      reason
+    }
+  }
+  ... on NotFound {
+    field
+  }
+  ... on AlreadyRunning {
+    runId
+  }
+  ... on NothingToRetry {
+    latestRunId: runId
+  }
+}
+fragment Started on StartedRun {
+  started: status
+  run {
+    id
+    status
+  }
+}`) as unknown as TypedDocumentString<RunSyncMutation, RunSyncMutationVariables>;
+export const RetryRunDocument = new TypedDocumentString(`
+    mutation RetryRun($runId: ID!) {
+  retryRun(input: {runId: $runId}) {
+    __typename
+    ...Started
+    ...Refused
+  }
+}
+    fragment Refused on Refusal {
+  message
+  ... on InvalidInput {
+    problems {
+      field
+      reason
+    }
+  }
+  ... on NotFound {
+    field
+  }
+  ... on AlreadyRunning {
+    runId
+  }
+  ... on NothingToRetry {
+    latestRunId: runId
+  }
+}
+fragment Started on StartedRun {
+  started: status
+  run {
+    id
+    status
+  }
+}`) as unknown as TypedDocumentString<RetryRunMutation, RetryRunMutationVariables>;
+export const RunProgressDocument = new TypedDocumentString(`
+    subscription RunProgress($runId: ID!) {
+  runProgress(runId: $runId) {
+    __typename
+    ... on RunProgress {
+      runId
+      status
+      isTerminal
+      counters {
+        ...AllCounters
+      }
+      totalRecords
+      failureCode
+    }
+    ... on KeepAlive {
+      at
+    }
+  }
+}
+    fragment AllCounters on Counters {
+  read
+  written
+  replayed
+  rejected
+  inDoubt
+  quarantined
+  skipped
+}`) as unknown as TypedDocumentString<RunProgressSubscription, RunProgressSubscriptionVariables>;

@@ -1,0 +1,83 @@
+/** Pauses a sync: nothing new starts, a queued run is closed, a running one stops at its next safe point. */
+import { failure } from '../domain/failure.ts'
+import type { RunProgress } from '../domain/progress.ts'
+import { decidePause } from '../domain/sync.ts'
+import type { Handle } from '../store/database.ts'
+import { failQueuedRunOfSync, findRunInFlight } from '../store/runs.ts'
+import { findSyncForUpdate, markSyncPaused } from '../store/syncs.ts'
+import { announceProgress } from './announce.ts'
+import { recordDeed } from './audit-trail.ts'
+import type { Actor, CommandContext } from './context.ts'
+import { checkText, MAX_REASON_LENGTH } from './input-checks.ts'
+import { InvalidInput, NotFound, NotPublished } from './refusals.ts'
+
+export interface PauseSyncInput {
+  readonly syncId: string
+  readonly reason: string
+}
+
+interface Paused {
+  readonly status: 'done' | 'noop'
+  readonly failedRun: RunProgress | null
+}
+
+/** Throws {@link InvalidInput}, {@link NotFound}, {@link NotPublished}. */
+export async function pauseSync(
+  context: CommandContext,
+  actor: Actor,
+  input: PauseSyncInput,
+): Promise<{ readonly syncId: string; readonly status: 'done' | 'noop' }> {
+  const problems = checkText('reason', input.reason, MAX_REASON_LENGTH)
+  if (problems.length > 0) {
+    throw new InvalidInput(problems)
+  }
+  const { status, failedRun } = await context.database.transaction('pauseSync', (tx) =>
+    pause(tx, context, actor, input),
+  )
+  if (failedRun) {
+    await announceProgress(context, failedRun)
+  }
+  return { syncId: input.syncId, status }
+}
+
+async function pause(
+  tx: Handle,
+  context: CommandContext,
+  actor: Actor,
+  input: PauseSyncInput,
+): Promise<Paused> {
+  const sync = await findSyncForUpdate(tx, actor.workspaceId, input.syncId)
+  if (!sync) {
+    throw new NotFound('sync', 'syncId')
+  }
+  const inFlight = await findRunInFlight(tx, sync.id)
+  const decision = decidePause({ status: sync.status, inFlight: inFlight?.status ?? null })
+  if (decision.kind === 'refuse') {
+    throw new NotPublished()
+  }
+  if (decision.kind === 'noop') {
+    return { status: 'noop', failedRun: null }
+  }
+  const { reason } = input
+  const failedRun = decision.failsQueuedRun
+    ? await failQueuedRunOfSync(tx, {
+        syncId: sync.id,
+        failure: failure('attestation_rule_not_active'),
+      })
+    : null
+  await markSyncPaused(tx, sync.id, {
+    to: decision.to,
+    cause: 'person',
+    reason,
+    by: actor.tokenName,
+  })
+  await recordDeed(tx, context, actor, {
+    action: 'pauseSync',
+    subjectType: 'sync',
+    subjectId: sync.id,
+    reason,
+    before: { status: sync.status },
+    after: { status: decision.to, failedRunId: failedRun?.runId ?? null },
+  })
+  return { status: 'done', failedRun }
+}

@@ -1,0 +1,89 @@
+/** Attests the draft: it becomes the version that runs, and the sync becomes active. */
+import { decidePublish, digestConfig } from '../domain/sync.ts'
+import { sha256 } from '../runtime/hash.ts'
+import type { Handle } from '../store/database.ts'
+import { findPublication, insertPublication } from '../store/publications.ts'
+import { activateSync, findSync, findSyncForUpdate, type StoredSync } from '../store/syncs.ts'
+import { recordDeed } from './audit-trail.ts'
+import type { Actor, CommandContext } from './context.ts'
+import { ChangedMeanwhile, InvalidInput, NotFound, SyncStillPausing } from './refusals.ts'
+import { checkSyncSettings } from './sync-settings.ts'
+
+export interface PublishSyncResult {
+  readonly syncId: string
+  readonly publicationId: string
+  readonly status: 'done' | 'noop'
+}
+
+/** Tries to publish the draft that was checked, before somebody else's changes win. */
+const MAX_TRIES = 3
+
+/** Throws {@link InvalidInput}, {@link NotFound}, {@link SyncStillPausing}, {@link ChangedMeanwhile}. */
+export async function publishSync(
+  context: CommandContext,
+  actor: Actor,
+  input: { readonly syncId: string },
+): Promise<PublishSyncResult> {
+  for (let tries = 0; tries < MAX_TRIES; tries += 1) {
+    const known = await findSync(context.database, actor.workspaceId, input.syncId)
+    if (!known) {
+      throw new NotFound('sync', 'syncId')
+    }
+    // What held when the draft was saved may not hold any more: its file may have gone.
+    const checked = await checkSyncSettings(context, actor.workspaceId, known.draft)
+    if (checked.kind === 'invalid') {
+      throw new InvalidInput(checked.problems)
+    }
+    const result = await context.database.transaction('publishSync', (tx) =>
+      publishDraft(tx, context, actor, known),
+    )
+    if (result) {
+      return result
+    }
+  }
+  throw new ChangedMeanwhile()
+}
+
+/** Null: the draft is not the one that was checked. */
+async function publishDraft(
+  tx: Handle,
+  context: CommandContext,
+  actor: Actor,
+  known: StoredSync,
+): Promise<PublishSyncResult | null> {
+  const draftDigest = digestConfig(sha256, known.draft)
+  const sync = await findSyncForUpdate(tx, actor.workspaceId, known.id)
+  if (!sync || digestConfig(sha256, sync.draft) !== draftDigest) {
+    return null
+  }
+  const current = sync.publicationId ? await findPublication(tx, sync.id, sync.publicationId) : null
+  const publishedDigest = current?.versionDigest ?? null
+  const decision = decidePublish({ status: sync.status, draftDigest, publishedDigest })
+  if (decision.kind === 'refuse') {
+    throw new SyncStillPausing()
+  }
+  if (decision.kind === 'noop' && current) {
+    return { syncId: sync.id, publicationId: current.id, status: 'noop' }
+  }
+  const publicationId = context.ids.next()
+  await insertPublication(tx, {
+    id: publicationId,
+    syncId: sync.id,
+    versionDigest: draftDigest,
+    config: sync.draft,
+    publishedBy: actor.tokenName,
+  })
+  await activateSync(tx, sync.id, publicationId)
+  await recordDeed(tx, context, actor, {
+    action: 'publishSync',
+    subjectType: 'sync',
+    subjectId: sync.id,
+    before: {
+      status: sync.status,
+      publicationId: current?.id ?? null,
+      versionDigest: publishedDigest,
+    },
+    after: { status: 'active', publicationId, versionDigest: draftDigest },
+  })
+  return { syncId: sync.id, publicationId, status: 'done' }
+}

@@ -1,0 +1,114 @@
+/**
+ * Why a command was not carried out. Every refusal is one full sentence, and nothing was changed.
+ *
+ * The API shows them as members of a mutation's result; anything else that a command throws is a bug
+ * or an outage.
+ */
+
+/** `field`: the input's field as a dotted path. `reason`: one full sentence. */
+export interface InputProblem {
+  readonly field: string
+  readonly reason: string
+}
+
+export abstract class Refusal extends Error {
+  /** Stable, in capitals; `extensions.code` where the refusal is a GraphQL error. */
+  abstract readonly code: string
+}
+
+/** All problems of the input at once. */
+export class InvalidInput extends Refusal {
+  override readonly name = 'InvalidInput'
+  readonly code = 'INVALID_INPUT'
+  readonly problems: readonly InputProblem[]
+
+  constructor(problems: readonly InputProblem[]) {
+    super(problems.map(({ field, reason }) => `${field}: ${reason}`).join(' '))
+    this.problems = problems
+  }
+}
+
+/** The same answer for what does not exist and for what belongs to another workspace. */
+export class NotFound extends Refusal {
+  override readonly name = 'NotFound'
+  readonly code = 'NOT_FOUND'
+  readonly field: string
+
+  constructor(what: 'sync' | 'run' | 'connection', field: string) {
+    super(`There is no ${what} with the id that is given in ${field}.`)
+    this.field = field
+  }
+}
+
+export class AlreadyRunning extends Refusal {
+  override readonly name = 'AlreadyRunning'
+  readonly code = 'ALREADY_RUNNING'
+  readonly runId: string
+
+  constructor(runId: string) {
+    super('This sync rule is already running.')
+    this.runId = runId
+  }
+}
+
+export class SyncPaused extends Refusal {
+  override readonly name = 'SyncPaused'
+  readonly code = 'SYNC_PAUSED'
+
+  constructor(isByBreaker: boolean) {
+    super(
+      isByBreaker
+        ? 'The failure circuit breaker paused this sync: mend the cause and publish it again.'
+        : 'This sync is paused: resume it to run it.',
+    )
+  }
+}
+
+/** A run is still stopping after a pause. */
+export class SyncStillPausing extends Refusal {
+  override readonly name = 'SyncStillPausing'
+  readonly code = 'SYNC_STILL_PAUSING'
+
+  constructor() {
+    super(
+      'This sync is still pausing, because its run has yet to stop: try again once it is paused.',
+    )
+  }
+}
+
+export class NotPublished extends Refusal {
+  override readonly name = 'NotPublished'
+  readonly code = 'NOT_PUBLISHED'
+
+  constructor() {
+    super('This sync was never published: publish it first.')
+  }
+}
+
+export class NothingToRetry extends Refusal {
+  override readonly name = 'NothingToRetry'
+  readonly code = 'NOTHING_TO_RETRY'
+  /** The retry that stands for the run now, where there is one. */
+  readonly runId: string | null
+
+  constructor(why: 'not_failed' | 'resolved' | 'retried', runId: string | null) {
+    super(NOTHING_TO_RETRY[why])
+    this.runId = runId
+  }
+}
+
+const NOTHING_TO_RETRY = {
+  not_failed: 'This run cannot be retried: only a failed or partial run can.',
+  resolved: 'A retry of this run has already succeeded.',
+  retried: 'This run was already retried, and its latest retry has ended: retry that one instead.',
+}
+
+/** Somebody else changed the sync between its being read and its being written, again and again. */
+export class ChangedMeanwhile extends Refusal {
+  override readonly name = 'ChangedMeanwhile'
+  readonly code = 'CHANGED_MEANWHILE'
+
+  constructor() {
+    super('Somebody else changed this sync at the same time: read it again and repeat the change.')
+  }
+}

@@ -1,0 +1,100 @@
+/**
+ * Retries a failed or partial run: a new run of the published version, from the saved cursor, linked to
+ * the one it retries.
+ *
+ * Invariant: a run is retried by at most one run. Of any number of parallel retries one starts it, and
+ * all of them learn its id.
+ */
+import type { RunProgress } from '../domain/progress.ts'
+import { decideRetry, type RetryDecision } from '../domain/sync.ts'
+import { unreachable } from '../runtime/assert.ts'
+import type { Handle } from '../store/database.ts'
+import { findLatestRetry, findRetriedRun } from '../store/retries.ts'
+import { enqueueRun, findRunInFlight } from '../store/runs.ts'
+import { findSyncForUpdate, type StoredSync } from '../store/syncs.ts'
+import { announceProgress } from './announce.ts'
+import { recordDeed } from './audit-trail.ts'
+import type { Actor, CommandContext } from './context.ts'
+import { AlreadyRunning, NotFound, NothingToRetry, type Refusal } from './refusals.ts'
+import { toStandingRefusal } from './run-sync.ts'
+
+/** What a person started has one attempt: whoever started it is there to look. */
+const RETRY_ALLOWANCE = 1
+
+/** Throws {@link NotFound}, {@link NothingToRetry}, {@link AlreadyRunning}, and why the sync may not run. */
+export async function retryRun(
+  context: CommandContext,
+  actor: Actor,
+  input: { readonly runId: string },
+): Promise<{ readonly runId: string }> {
+  const progress = await context.database.transaction('retryRun', (tx) =>
+    start(tx, context, actor, input.runId),
+  )
+  await announceProgress(context, progress)
+  return { runId: progress.runId }
+}
+
+async function start(
+  tx: Handle,
+  context: CommandContext,
+  actor: Actor,
+  runId: string,
+): Promise<RunProgress> {
+  const known = await findRetriedRun(tx, actor.workspaceId, runId)
+  const sync = known && (await findSyncForUpdate(tx, actor.workspaceId, known.syncId))
+  // Read again behind the sync's row: only now nobody else can end or retry it.
+  const run = sync && (await findRetriedRun(tx, actor.workspaceId, runId))
+  if (!sync || !run) {
+    throw new NotFound('run', 'runId')
+  }
+  const decision = decideRetry({
+    syncStatus: sync.status,
+    runStatus: run.status,
+    resolvedByRunId: run.resolvedByRunId,
+    inFlight: await findRunInFlight(tx, sync.id),
+    latestRetry: await findLatestRetry(tx, run.id),
+  })
+  if (decision.kind === 'refuse') {
+    throw toRefusal(decision, sync)
+  }
+  const queued = await enqueueRun(tx, {
+    id: context.ids.next(),
+    workspaceId: actor.workspaceId,
+    syncId: sync.id,
+    publicationId: sync.publicationId,
+    cause: 'retry',
+    requestedBy: actor.tokenName,
+    attemptAllowance: RETRY_ALLOWANCE,
+    retryOf: run.id,
+  })
+  if (queued.kind !== 'queued') {
+    throw new AlreadyRunning(queued.runId)
+  }
+  await recordDeed(tx, context, actor, {
+    action: 'retryRun',
+    subjectType: 'run',
+    subjectId: run.id,
+    after: { runId: queued.progress.runId },
+  })
+  return queued.progress
+}
+
+function toRefusal(
+  decision: Extract<RetryDecision, { kind: 'refuse' }>,
+  sync: StoredSync,
+): Refusal {
+  switch (decision.why) {
+    case 'already_running':
+      return new AlreadyRunning(decision.runId)
+    case 'not_failed':
+      return new NothingToRetry('not_failed', null)
+    case 'resolved':
+    case 'retried':
+      return new NothingToRetry(decision.why, decision.runId)
+    case 'not_published':
+    case 'paused':
+      return toStandingRefusal(decision.why, sync)
+    default:
+      return unreachable(decision)
+  }
+}

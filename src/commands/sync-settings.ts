@@ -1,0 +1,169 @@
+/**
+ * Checks a sync's configuration as a whole: its connections, stream, object, options and mapping.
+ *
+ * Runs outside transactions (a source may have to look at a file). Connections are never changed or
+ * removed, so what held here still holds in the transaction that follows.
+ */
+import { isUuid } from '../domain/ids.ts'
+import { isJsonObject, type JsonObject, type JsonValue } from '../domain/json.ts'
+import { compileMapping } from '../domain/mapping.ts'
+import { MAX_PAGE_RECORDS } from '../domain/page.ts'
+import type { BrokenRecordPolicy, RejectionPolicy, SyncConfig } from '../domain/sync.ts'
+import { findConnections } from '../store/connections.ts'
+import type { CommandContext } from './context.ts'
+import { checkText, describeUnfitJson, MAX_NAME_LENGTH, parseObject } from './input-checks.ts'
+import type { InputProblem } from './refusals.ts'
+
+/** A configuration as it is handed in: nothing about it is checked. */
+export interface SyncSettings {
+  readonly sourceConnectionId: string
+  readonly stream: string
+  readonly streamOptions: JsonValue
+  readonly destinationConnectionId: string
+  readonly object: string
+  readonly objectOptions: JsonValue
+  readonly mapping: JsonValue
+  readonly onRejected: RejectionPolicy
+  readonly onBrokenRecord: BrokenRecordPolicy
+  readonly pageSize: number
+}
+
+export type CheckedSettings =
+  | { readonly kind: 'valid'; readonly config: SyncConfig }
+  | { readonly kind: 'invalid'; readonly problems: readonly InputProblem[] }
+
+interface CheckedSide {
+  readonly options: JsonObject
+  readonly problems: readonly InputProblem[]
+}
+
+export async function checkSyncSettings(
+  context: CommandContext,
+  workspaceId: string,
+  settings: SyncSettings,
+): Promise<CheckedSettings> {
+  const types = await findConnectionTypes(context, workspaceId, settings)
+  const source = await checkSource(context, types.get(settings.sourceConnectionId), settings)
+  const destination = checkDestination(
+    context,
+    types.get(settings.destinationConnectionId),
+    settings,
+  )
+  const problems = [
+    ...source.problems,
+    ...destination.problems,
+    ...checkMapping(settings.mapping),
+    ...checkPageSize(settings.pageSize),
+  ]
+  if (problems.length > 0 || !isJsonObject(settings.mapping)) {
+    return { kind: 'invalid', problems }
+  }
+  return {
+    kind: 'valid',
+    // Member by member: its digest names the version, so nothing else may slip in.
+    config: {
+      sourceConnectionId: settings.sourceConnectionId,
+      stream: settings.stream,
+      streamOptions: source.options,
+      destinationConnectionId: settings.destinationConnectionId,
+      object: settings.object,
+      objectOptions: destination.options,
+      mapping: settings.mapping,
+      onRejected: settings.onRejected,
+      onBrokenRecord: settings.onBrokenRecord,
+      pageSize: settings.pageSize,
+    },
+  }
+}
+
+async function findConnectionTypes(
+  context: CommandContext,
+  workspaceId: string,
+  settings: SyncSettings,
+): Promise<ReadonlyMap<string, string>> {
+  const ids = [settings.sourceConnectionId, settings.destinationConnectionId].filter(isUuid)
+  const found = await findConnections(context.database, workspaceId, ids)
+  return new Map(found.map(({ id, type }) => [id, type]))
+}
+
+async function checkSource(
+  context: CommandContext,
+  type: string | undefined,
+  settings: SyncSettings,
+): Promise<CheckedSide> {
+  const named = checkText('stream', settings.stream, MAX_NAME_LENGTH)
+  const field = 'sourceConnectionId'
+  if (type === undefined) {
+    return side([{ field, reason: NO_CONNECTION }, ...named])
+  }
+  const connector = context.registry.sources.get(type)
+  if (!connector) {
+    return side([{ field, reason: `A connection of type ${type} cannot be read from.` }, ...named])
+  }
+  const options = parseObject('streamOptions', settings.streamOptions, connector.streamOptions)
+  // Without valid options a source cannot tell what the stream consists of.
+  const problem =
+    named.length === 0 && options.value
+      ? await connector.describeStreamProblem(settings.stream, options.value)
+      : null
+  return {
+    options: options.value ?? {},
+    problems: [...named, ...describe('stream', problem), ...options.problems],
+  }
+}
+
+function checkDestination(
+  context: CommandContext,
+  type: string | undefined,
+  settings: SyncSettings,
+): CheckedSide {
+  const named = checkText('object', settings.object, MAX_NAME_LENGTH)
+  const field = 'destinationConnectionId'
+  if (type === undefined) {
+    return side([{ field, reason: NO_CONNECTION }, ...named])
+  }
+  const connector = context.registry.destinations.get(type)
+  if (!connector) {
+    return side([{ field, reason: `A connection of type ${type} cannot be written to.` }, ...named])
+  }
+  const options = parseObject('objectOptions', settings.objectOptions, connector.objectOptions)
+  const problem = named.length === 0 ? connector.describeObjectProblem(settings.object) : null
+  return {
+    options: options.value ?? {},
+    problems: [...named, ...describe('object', problem), ...options.problems],
+  }
+}
+
+const NO_CONNECTION = 'There is no connection with this id.'
+
+function checkMapping(mapping: JsonValue): readonly InputProblem[] {
+  const unfit = describeUnfitJson(mapping)
+  if (unfit) {
+    return [{ field: 'mapping', reason: unfit }]
+  }
+  const compiled = compileMapping(mapping)
+  if (compiled.kind === 'compiled') {
+    return []
+  }
+  return compiled.problems.map(({ field, reason }) => ({
+    // The mapping as a whole is named in brackets.
+    field: field.startsWith('(') ? 'mapping' : `mapping.${field}`,
+    reason,
+  }))
+}
+
+function checkPageSize(pageSize: number): readonly InputProblem[] {
+  if (Number.isSafeInteger(pageSize) && pageSize >= 1 && pageSize <= MAX_PAGE_RECORDS) {
+    return []
+  }
+  const reason = `It must be a whole number from 1 to ${MAX_PAGE_RECORDS}, and ${pageSize} was given.`
+  return [{ field: 'pageSize', reason }]
+}
+
+function side(problems: readonly InputProblem[]): CheckedSide {
+  return { options: {}, problems }
+}
+
+function describe(field: string, reason: string | null): readonly InputProblem[] {
+  return reason === null ? [] : [{ field, reason }]
+}

@@ -1,0 +1,126 @@
+/**
+ * Changes a sync's draft: only what is given. What runs is the published version; the draft takes
+ * effect when it is published.
+ */
+import type { JsonObject } from '../domain/json.ts'
+import { digestConfig, type SyncConfig } from '../domain/sync.ts'
+import { sha256 } from '../runtime/hash.ts'
+import {
+  findSync,
+  findSyncForUpdate,
+  NameTakenError,
+  type StoredSync,
+  updateDraft,
+} from '../store/syncs.ts'
+import { recordDeed } from './audit-trail.ts'
+import type { Actor, CommandContext } from './context.ts'
+import { SYNC_NAME_TAKEN } from './create-sync.ts'
+import { checkText, MAX_NAME_LENGTH } from './input-checks.ts'
+import { ChangedMeanwhile, type InputProblem, InvalidInput, NotFound } from './refusals.ts'
+import { checkSyncSettings, type SyncSettings } from './sync-settings.ts'
+
+export interface UpdateSyncInput {
+  readonly syncId: string
+  readonly name?: string
+  readonly settings: Partial<SyncSettings>
+}
+
+export type UpdateSyncResult = { readonly syncId: string; readonly status: 'done' | 'noop' }
+
+/** Tries to save against the draft that was checked, before somebody else's changes win. */
+const MAX_TRIES = 3
+
+/** Throws {@link InvalidInput}, {@link NotFound}, {@link ChangedMeanwhile}. */
+export async function updateSync(
+  context: CommandContext,
+  actor: Actor,
+  input: UpdateSyncInput,
+): Promise<UpdateSyncResult> {
+  for (let tries = 0; tries < MAX_TRIES; tries += 1) {
+    const known = await findSync(context.database, actor.workspaceId, input.syncId)
+    if (!known) {
+      throw new NotFound('sync', 'syncId')
+    }
+    const config = await checkChange(context, known, input)
+    const status = await save(context, actor, { known, name: input.name ?? known.name, config })
+    if (status !== 'changed_meanwhile') {
+      return { syncId: known.id, status }
+    }
+  }
+  throw new ChangedMeanwhile()
+}
+
+async function checkChange(
+  context: CommandContext,
+  known: StoredSync,
+  input: UpdateSyncInput,
+): Promise<SyncConfig> {
+  const named = input.name === undefined ? [] : checkText('name', input.name, MAX_NAME_LENGTH)
+  const settings = { ...known.draft, ...input.settings }
+  const checked = await checkSyncSettings(context, known.workspaceId, settings)
+  const problems = [
+    ...named,
+    ...describeFixedFields(known, settings),
+    ...(checked.kind === 'invalid' ? checked.problems : []),
+  ]
+  if (problems.length > 0 || checked.kind === 'invalid') {
+    throw new InvalidInput(problems)
+  }
+  return checked.config
+}
+
+/** What was delivered stands in the destination under the sync's keys: another destination is another sync. */
+function describeFixedFields(known: StoredSync, settings: SyncSettings): InputProblem[] {
+  if (known.publicationId === null) {
+    return []
+  }
+  const fixed = ['destinationConnectionId', 'object'] as const
+  return fixed
+    .filter((field) => settings[field] !== known.draft[field])
+    .map((field) => ({
+      field,
+      reason: 'It is fixed since the first publication: create another sync instead.',
+    }))
+}
+
+async function save(
+  context: CommandContext,
+  actor: Actor,
+  change: { known: StoredSync; name: string; config: SyncConfig },
+): Promise<'done' | 'noop' | 'changed_meanwhile'> {
+  const { known, name, config } = change
+  const before = describe(known.name, known.draft)
+  try {
+    return await context.database.transaction('updateSync', async (tx) => {
+      const locked = await findSyncForUpdate(tx, actor.workspaceId, known.id)
+      if (!locked || !isSame(locked, known) || locked.publicationId !== known.publicationId) {
+        return 'changed_meanwhile'
+      }
+      if (isSame(locked, { name, draft: config })) {
+        return 'noop'
+      }
+      await updateDraft(tx, known.id, { name, draft: config })
+      await recordDeed(tx, context, actor, {
+        action: 'updateSync',
+        subjectType: 'sync',
+        subjectId: known.id,
+        before,
+        after: describe(name, config),
+      })
+      return 'done'
+    })
+  } catch (error) {
+    throw error instanceof NameTakenError ? new InvalidInput([SYNC_NAME_TAKEN]) : error
+  }
+}
+
+function isSame(
+  a: { readonly name: string; readonly draft: SyncConfig },
+  b: { readonly name: string; readonly draft: SyncConfig },
+): boolean {
+  return a.name === b.name && digestConfig(sha256, a.draft) === digestConfig(sha256, b.draft)
+}
+
+function describe(name: string, draft: SyncConfig): JsonObject {
+  return { name, draft: draft as unknown as JsonObject }
+}

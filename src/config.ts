@@ -1,0 +1,190 @@
+/**
+ * The environment, read once: one frozen Config, or all its problems at once.
+ *
+ * Invariant: nothing else reads the environment. Times are milliseconds; names end in their unit.
+ */
+import { join, resolve } from 'node:path'
+import { z } from 'zod'
+import { LOG_LEVELS, type LogLevel } from './runtime/logger.ts'
+import { SEALING_KEY_BYTES } from './runtime/seal.ts'
+
+export const ROLES = ['all', 'api', 'worker'] as const
+export type Role = (typeof ROLES)[number]
+
+/** Where the database and the coordination are. */
+export type Deployment =
+  | { readonly kind: 'embedded' }
+  | {
+      readonly kind: 'services'
+      readonly databaseUrl: string
+      readonly redisUrl: string
+      readonly databaseConnections: number
+      /** 32 bytes that seal the connections' credentials. */
+      readonly credentialsKey: Uint8Array
+    }
+
+export interface Config {
+  readonly deployment: Deployment
+  readonly role: Role
+  /** What this process keeps on disk: the embedded database, its first token, its key. */
+  readonly dataDirectory: string
+  /** The directory below which the file source reads. */
+  readonly fileRoot: string
+  readonly host: string
+  readonly port: number
+  readonly graphiql: boolean
+  readonly logLevel: LogLevel
+  /** Runs at once in this process. */
+  readonly slots: number
+  readonly pollMs: number
+  readonly leaseLifeMs: number
+  readonly leaseRenewalMs: number
+  readonly firstBackoffMs: number
+  readonly backoffFactor: number
+  readonly ledgerRetentionMs: number
+  readonly heartbeatMs: number
+  readonly heartbeatTrustMs: number
+  readonly silentAfterMs: number
+}
+
+/** Every problem of the environment, each in one sentence that names the variable. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError'
+  readonly problems: readonly string[]
+
+  constructor(problems: readonly string[]) {
+    super(problems.join(' '))
+    this.problems = problems
+  }
+}
+
+const MINUTE_MS = 60_000
+const DAY_MS = 24 * 60 * MINUTE_MS
+
+const duration = (fallbackMs: number, least: number, most: number) =>
+  z.coerce
+    .number('must be a whole number of milliseconds')
+    .int()
+    .min(least)
+    .max(most)
+    .default(fallbackMs)
+
+/** Empty variables count as unset: that is what a deployment file leaves behind. */
+const optionalText = z.string().optional()
+
+const ENVIRONMENT = z.object({
+  DATABASE_URL: z
+    .url({ protocol: /^postgres(ql)?$/, error: 'must be a postgres:// address' })
+    .optional(),
+  REDIS_URL: z.url({ protocol: /^rediss?$/, error: 'must be a redis:// address' }).optional(),
+  DATABASE_CONNECTIONS: z.coerce.number().int().min(2).max(500).default(20),
+  CREDENTIALS_KEY: optionalText,
+  ROLE: z.enum(ROLES).default('all'),
+  DATA_DIR: z.string().default('.data'),
+  FILE_ROOT: optionalText,
+  HOST: z.string().default('127.0.0.1'),
+  PORT: z.coerce.number().int().min(0).max(65_535).default(4000),
+  GRAPHIQL: z.enum(['true', 'false']).optional(),
+  LOG_LEVEL: z.enum(LOG_LEVELS).default('info'),
+  WORKER_SLOTS: z.coerce.number().int().min(1).max(1_000).default(10),
+  POLL_MS: duration(5_000, 10, MINUTE_MS),
+  LEASE_LIFE_MS: duration(15 * MINUTE_MS, 1_000, DAY_MS),
+  LEASE_RENEWAL_MS: duration(5 * MINUTE_MS, 100, DAY_MS),
+  FIRST_BACKOFF_MS: duration(MINUTE_MS, 0, DAY_MS),
+  BACKOFF_FACTOR: z.coerce.number().min(1).max(10).default(2),
+  LEDGER_RETENTION_MS: duration(7 * DAY_MS, DAY_MS, 90 * DAY_MS),
+  HEARTBEAT_MS: duration(5_000, 50, 10 * MINUTE_MS),
+  HEARTBEAT_TRUST_MS: duration(15_000, 100, 10 * MINUTE_MS),
+  SILENT_AFTER_MS: duration(20_000, 200, 60 * MINUTE_MS),
+})
+type Environment = z.infer<typeof ENVIRONMENT>
+
+/** Throws {@link ConfigError} with every problem. */
+export function readConfig(environment: Readonly<Record<string, string | undefined>>): Config {
+  const given = Object.fromEntries(
+    Object.entries(environment).filter(([, value]) => value !== undefined && value.trim() !== ''),
+  )
+  const parsed = ENVIRONMENT.safeParse(given)
+  if (!parsed.success) {
+    throw new ConfigError(parsed.error.issues.map(describeIssue))
+  }
+  const problems = findContradictions(parsed.data)
+  if (problems.length > 0) {
+    throw new ConfigError(problems)
+  }
+  return Object.freeze(toConfig(parsed.data))
+}
+
+function describeIssue(issue: z.core.$ZodIssue): string {
+  return `${issue.path.join('.')}: ${issue.message}.`
+}
+
+function findContradictions(env: Environment): string[] {
+  const rules: readonly (readonly [boolean, string])[] = [
+    [
+      (env.DATABASE_URL === undefined) === (env.REDIS_URL === undefined),
+      'DATABASE_URL and REDIS_URL go together: set both, or neither for the embedded default.',
+    ],
+    [
+      env.DATABASE_URL === undefined || decodeKey(env.CREDENTIALS_KEY) !== null,
+      `CREDENTIALS_KEY must be ${SEALING_KEY_BYTES} bytes in base64 when DATABASE_URL is set (make one with: openssl rand -base64 32).`,
+    ],
+    [
+      env.DATABASE_URL !== undefined || env.ROLE === 'all',
+      'ROLE must be all with the embedded default, which is one process.',
+    ],
+    [
+      env.LEASE_RENEWAL_MS < env.LEASE_LIFE_MS,
+      'LEASE_RENEWAL_MS must be less than LEASE_LIFE_MS: a lease that is renewed too late is lost.',
+    ],
+    [
+      env.HEARTBEAT_MS < env.HEARTBEAT_TRUST_MS,
+      'HEARTBEAT_MS must be less than HEARTBEAT_TRUST_MS: a worker would stop trusting itself between two beats.',
+    ],
+    [
+      env.HEARTBEAT_TRUST_MS < env.SILENT_AFTER_MS,
+      'HEARTBEAT_TRUST_MS must be less than SILENT_AFTER_MS: a worker must stop before another takes over.',
+    ],
+  ]
+  return rules.filter(([holds]) => !holds).map(([, problem]) => problem)
+}
+
+function decodeKey(text: string | undefined): Uint8Array | null {
+  const key = Buffer.from(text ?? '', 'base64')
+  return key.length === SEALING_KEY_BYTES ? key : null
+}
+
+function toConfig(env: Environment): Config {
+  const credentialsKey = decodeKey(env.CREDENTIALS_KEY)
+  const dataDirectory = resolve(env.DATA_DIR)
+  const deployment: Deployment =
+    env.DATABASE_URL !== undefined && env.REDIS_URL !== undefined && credentialsKey
+      ? {
+          kind: 'services',
+          databaseUrl: env.DATABASE_URL,
+          redisUrl: env.REDIS_URL,
+          databaseConnections: env.DATABASE_CONNECTIONS,
+          credentialsKey,
+        }
+      : { kind: 'embedded' }
+  return {
+    deployment,
+    role: env.ROLE,
+    dataDirectory,
+    fileRoot: env.FILE_ROOT === undefined ? join(dataDirectory, 'files') : resolve(env.FILE_ROOT),
+    host: env.HOST,
+    port: env.PORT,
+    graphiql: env.GRAPHIQL === undefined ? deployment.kind === 'embedded' : env.GRAPHIQL === 'true',
+    logLevel: env.LOG_LEVEL,
+    slots: env.WORKER_SLOTS,
+    pollMs: env.POLL_MS,
+    leaseLifeMs: env.LEASE_LIFE_MS,
+    leaseRenewalMs: env.LEASE_RENEWAL_MS,
+    firstBackoffMs: env.FIRST_BACKOFF_MS,
+    backoffFactor: env.BACKOFF_FACTOR,
+    ledgerRetentionMs: env.LEDGER_RETENTION_MS,
+    heartbeatMs: env.HEARTBEAT_MS,
+    heartbeatTrustMs: env.HEARTBEAT_TRUST_MS,
+    silentAfterMs: env.SILENT_AFTER_MS,
+  }
+}

@@ -1,0 +1,259 @@
+/**
+ * The one HTTP client through which connectors call other people's systems.
+ *
+ * Invariants: a request is written at most once: nothing is retried, no redirect is followed. What is
+ * known of it afterwards is told apart: answered; not sent (no byte of it left this process, so it is
+ * known not applied); or unknown. `beforeSend` runs when the connection stands, in the same turn in
+ * which the request is written: a check done before a slow connect would be stale by then, which is
+ * why this uses node:http and not fetch (fetch does not tell when it writes).
+ */
+import {
+  type ClientRequest,
+  Agent as HttpAgent,
+  request as httpRequest,
+  type IncomingMessage,
+} from 'node:http'
+import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
+import type { Clock } from '../runtime/clock.ts'
+
+export interface HttpRequest {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+  /** http or https. */
+  readonly url: URL
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string
+  /** For the whole call: connecting, sending, waiting, reading. */
+  readonly deadlineMs: number
+  /** Longest answer that is read, in bytes. Default {@link DEFAULT_MAX_RESPONSE_BYTES}. */
+  readonly maxResponseBytes?: number
+  readonly signal: AbortSignal
+  /** Called immediately before the request is written; what it throws stops the request and is thrown. */
+  beforeSend(): void
+}
+
+export type HttpResult =
+  | HttpResponse
+  /** Known not applied. */
+  | { readonly kind: 'not_sent'; readonly reason: string }
+  /** Written, and no complete answer: it may have been applied. */
+  | { readonly kind: 'unknown'; readonly reason: string }
+
+export interface HttpResponse {
+  readonly kind: 'response'
+  readonly status: number
+  /** Names in lower case; several values of one name are joined by a comma. */
+  readonly headers: Readonly<Record<string, string>>
+  readonly bodyText: string
+  /** The body parsed; undefined when it is not JSON. */
+  readonly json: unknown
+  /** The wait that Retry-After asks for, at most a day; null when it asks for none that makes sense. */
+  readonly retryAfterMs: number | null
+}
+
+export interface HttpClient {
+  /** Rejects only when nothing was sent: with what `beforeSend` threw, or with the signal's reason. */
+  send(request: HttpRequest): Promise<HttpResult>
+  /** Closes idle connections. */
+  close(): void
+}
+
+export interface HttpClientOptions {
+  readonly clock: Clock
+  readonly userAgent?: string
+}
+
+export const DEFAULT_MAX_RESPONSE_BYTES = 1024 * 1024
+/** Longest wait that another system can ask for. */
+export const MAX_RETRY_AFTER_MS = 24 * 60 * 60 * 1000
+/** Idle connections that are kept for the next request of a destination. */
+const MAX_IDLE_SOCKETS = 64
+
+export function createHttpClient(options: HttpClientOptions): HttpClient {
+  const agentOptions = { keepAlive: true, maxFreeSockets: MAX_IDLE_SOCKETS }
+  const agents = { http: new HttpAgent(agentOptions), https: new HttpsAgent(agentOptions) }
+  const userAgent = options.userAgent ?? 'tajo-sync'
+  return {
+    send: (request) => {
+      if (request.signal.aborted) {
+        return Promise.reject(request.signal.reason)
+      }
+      const deadline = options.clock.deadline(request.deadlineMs, request.signal)
+      return new Exchange(request, deadline, options.clock).run(agents, userAgent)
+    },
+    close: () => {
+      agents.http.destroy()
+      agents.https.destroy()
+    },
+  }
+}
+
+interface Agents {
+  readonly http: HttpAgent
+  readonly https: HttpsAgent
+}
+
+/** One request and what becomes of it. Whatever happens first settles it; the rest is ignored. */
+class Exchange {
+  readonly #request: HttpRequest
+  readonly #deadline: AbortSignal
+  readonly #clock: Clock
+  readonly #settled: Promise<HttpResult>
+  #resolve: (result: HttpResult) => void = () => undefined
+  #reject: (error: unknown) => void = () => undefined
+  #isWritten = false
+
+  constructor(request: HttpRequest, deadline: AbortSignal, clock: Clock) {
+    this.#request = request
+    this.#deadline = deadline
+    this.#clock = clock
+    this.#settled = new Promise((resolve, reject) => {
+      this.#resolve = resolve
+      this.#reject = reject
+    })
+  }
+
+  async run(agents: Agents, userAgent: string): Promise<HttpResult> {
+    const outgoing = this.#open(agents, userAgent)
+    const stop = (): void => this.#onStopped()
+    this.#deadline.addEventListener('abort', stop, { once: true })
+    outgoing.on('error', (error) => this.#onFailed(error))
+    outgoing.on('response', (incoming) => this.#read(incoming))
+    this.#writeWhenConnected(outgoing)
+    try {
+      return await this.#settled
+    } finally {
+      this.#deadline.removeEventListener('abort', stop)
+      // After a complete answer the connection is back in the agent, and this does nothing.
+      outgoing.destroy()
+    }
+  }
+
+  #open(agents: Agents, userAgent: string): ClientRequest {
+    const { url, method, headers, body } = this.#request
+    const isSecure = url.protocol === 'https:'
+    return (isSecure ? httpsRequest : httpRequest)(url, {
+      method,
+      agent: isSecure ? agents.https : agents.http,
+      headers: {
+        'user-agent': userAgent,
+        'accept-encoding': 'identity',
+        ...headers,
+        'content-length': String(Buffer.byteLength(body)),
+      },
+    })
+  }
+
+  #writeWhenConnected(outgoing: ClientRequest): void {
+    outgoing.on('socket', (socket) => {
+      if (outgoing.reusedSocket) {
+        this.#write(outgoing)
+        return
+      }
+      const isSecure = this.#request.url.protocol === 'https:'
+      socket.once(isSecure ? 'secureConnect' : 'connect', () => this.#write(outgoing))
+    })
+  }
+
+  #write(outgoing: ClientRequest): void {
+    if (this.#deadline.aborted) {
+      return
+    }
+    try {
+      this.#request.beforeSend()
+    } catch (error) {
+      this.#reject(error)
+      return
+    }
+    this.#isWritten = true
+    outgoing.end(this.#request.body)
+  }
+
+  #read(incoming: IncomingMessage): void {
+    const chunks: Buffer[] = []
+    let length = 0
+    const limit = this.#request.maxResponseBytes ?? DEFAULT_MAX_RESPONSE_BYTES
+    incoming.on('data', (chunk: Buffer) => {
+      length += chunk.length
+      if (length > limit) {
+        this.#unknown(`Its answer is longer than ${limit} bytes.`)
+        incoming.destroy()
+        return
+      }
+      chunks.push(chunk)
+    })
+    incoming.on('error', (error) => this.#onFailed(error))
+    incoming.on('end', () => {
+      if (incoming.complete) {
+        const bodyText = Buffer.concat(chunks).toString('utf8')
+        this.#resolve(toResponse(incoming, bodyText, this.#clock.now().getTime()))
+      } else {
+        this.#unknown('The connection closed in the middle of the answer.')
+      }
+    })
+  }
+
+  #onStopped(): void {
+    const { signal, deadlineMs } = this.#request
+    if (this.#isWritten) {
+      const why = signal.aborted
+        ? 'The run stopped before an answer came.'
+        : `No answer came within ${deadlineMs / 1000} s.`
+      this.#unknown(why)
+    } else if (signal.aborted) {
+      this.#reject(signal.reason)
+    } else {
+      const reason = `No connection could be made within ${deadlineMs / 1000} s.`
+      this.#resolve({ kind: 'not_sent', reason })
+    }
+  }
+
+  #onFailed(error: Error): void {
+    const code = 'code' in error && typeof error.code === 'string' ? error.code : error.name
+    if (this.#isWritten) {
+      this.#unknown(`The connection broke before the answer was complete (${code}).`)
+    } else {
+      this.#resolve({ kind: 'not_sent', reason: `No connection could be made (${code}).` })
+    }
+  }
+
+  #unknown(reason: string): void {
+    this.#resolve({ kind: 'unknown', reason })
+  }
+}
+
+function toResponse(incoming: IncomingMessage, bodyText: string, nowMs: number): HttpResponse {
+  const headers: Record<string, string> = {}
+  for (const [name, values] of Object.entries(incoming.headersDistinct)) {
+    headers[name] = (values ?? []).join(', ')
+  }
+  return {
+    kind: 'response',
+    status: incoming.statusCode ?? 0,
+    headers,
+    bodyText,
+    json: parseJson(bodyText),
+    retryAfterMs: readRetryAfter(headers['retry-after'], nowMs),
+  }
+}
+
+/** In seconds, or as a date. */
+function readRetryAfter(header: string | undefined, nowMs: number): number | null {
+  const text = header?.trim()
+  if (!text) {
+    return null
+  }
+  if (/^\d+$/.test(text)) {
+    return Math.min(Number(text) * 1000, MAX_RETRY_AFTER_MS)
+  }
+  // biome-ignore lint/style/noRestrictedGlobals: this reads a date that was sent, not a clock.
+  const at = Date.parse(text)
+  return Number.isNaN(at) ? null : Math.min(Math.max(at - nowMs, 0), MAX_RETRY_AFTER_MS)
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return text === '' ? undefined : JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,192 @@
+/**
+ * The `file` source: CSV with a header, or JSON Lines, below a directory that the deployment sets.
+ *
+ * Invariant: the checks of a stream are the same when a sync is saved and when it is read, and each
+ * says in one sentence what is wrong. How a cursor works stands in file-reader.ts.
+ */
+import { type FileHandle, open } from 'node:fs/promises'
+import { extname } from 'node:path'
+import type { z } from 'zod'
+import type { JsonObject } from '../../../domain/json.ts'
+import {
+  choiceSetting,
+  noSettings,
+  settingsObject,
+  textSetting,
+  withoutUndefined,
+} from '../../settings.ts'
+import {
+  ConnectorError,
+  type OpenSource,
+  type SourceConnector,
+  type SourceReader,
+} from '../../source.ts'
+import { DEFAULT_CHUNK_BYTES, readChunk } from './byte-trail.ts'
+import { countRecords } from './count-records.ts'
+import { type CsvOptions, DELIMITERS, type Delimiter, readCsvLayout } from './csv-rows.ts'
+import { FileReader } from './file-reader.ts'
+import { jsonlLayout } from './jsonl-rows.ts'
+import { ENCODINGS, type Encoding, type Layout } from './rows.ts'
+import { quoteStream, resolveStream } from './stream-path.ts'
+
+const FORMATS = ['CSV', 'JSONL'] as const
+type Format = (typeof FORMATS)[number]
+
+const streamOptions = settingsObject({
+  format: choiceSetting('format', FORMATS)
+    .describe('CSV or JSONL; by default told by the extension of the file.')
+    .optional(),
+  identityField: textSetting('identityField', 200)
+    .describe('The column that names a record. By default a record is known by its content.')
+    .optional(),
+  delimiter: choiceSetting('delimiter', DELIMITERS)
+    .describe('What separates the columns of a CSV; by default a comma, for .tsv a tab.')
+    .optional(),
+  encoding: choiceSetting('encoding', ENCODINGS)
+    .describe('How characters are stored; by default utf-8.')
+    .optional(),
+})
+
+export interface FileSourceOptions {
+  /** Files are read below it only. */
+  readonly rootDirectory: string
+  /** Bytes of one read of a file. Small ones let a test cut a file at every place. */
+  readonly chunkBytes?: number
+}
+
+export function createFileSource(source: FileSourceOptions): SourceConnector {
+  return {
+    type: 'file',
+    connectionConfig: noSettings,
+    credentials: noSettings,
+    streamOptions: streamOptions.transform(withoutUndefined),
+    describeStreamProblem: async (stream, options) => {
+      try {
+        const file = await openFile(source, stream, options)
+        await file.handle.close()
+        return null
+      } catch (error) {
+        if (error instanceof ConnectorError) {
+          return error.message
+        }
+        throw error
+      }
+    },
+    open: (request) => openReader(source, request),
+  }
+}
+
+interface OpenFile {
+  readonly handle: FileHandle
+  readonly settings: FileSettings
+  readonly layout: Layout
+}
+
+/** The stream's options with what the file's name says filled in. */
+interface FileSettings {
+  readonly format: Format
+  readonly identityField: string | null
+  readonly delimiter: Delimiter
+  readonly encoding: Encoding
+}
+
+async function openReader(source: FileSourceOptions, request: OpenSource): Promise<SourceReader> {
+  request.signal.throwIfAborted()
+  const { handle, settings, layout } = await openFile(source, request.stream, request.options)
+  try {
+    const isCsv = settings.format === 'CSV'
+    const totalRecords = await countRecords(handle, layout, { isCsv, signal: request.signal })
+    return new FileReader({
+      handle,
+      identityField: settings.identityField,
+      totalRecords,
+      chunkBytes: source.chunkBytes ?? DEFAULT_CHUNK_BYTES,
+      readLayout: () => readLayout(handle, settings),
+    })
+  } catch (error) {
+    await handle.close()
+    throw error
+  }
+}
+
+/** Throws ConnectorError with what is wrong with the stream. */
+async function openFile(
+  source: FileSourceOptions,
+  stream: string,
+  options: JsonObject,
+): Promise<OpenFile> {
+  const { path, problem } = await resolveStream(source.rootDirectory, stream)
+  if (problem !== undefined) {
+    throw new ConnectorError('node_failed', problem)
+  }
+  const settings = settle(stream, streamOptions.parse(options))
+  const handle = await open(path, 'r')
+  try {
+    return { handle, settings, layout: await readLayout(handle, settings) }
+  } catch (error) {
+    await handle.close()
+    throw error
+  }
+}
+
+function settle(stream: string, options: z.infer<typeof streamOptions>): FileSettings {
+  const extension = extname(stream).toLowerCase()
+  const format = options.format ?? FORMAT_OF_EXTENSION[extension]
+  if (format === undefined) {
+    throw new ConnectorError(
+      'node_failed',
+      `The format of the stream ${quoteStream(stream)} cannot be told from its name; set format to CSV or JSONL.`,
+    )
+  }
+  return {
+    format,
+    identityField: options.identityField ?? null,
+    delimiter: options.delimiter ?? (extension === '.tsv' ? '\t' : ','),
+    encoding: options.encoding ?? 'utf-8',
+  }
+}
+
+const FORMAT_OF_EXTENSION: Readonly<Record<string, Format>> = {
+  '.csv': 'CSV',
+  '.tsv': 'CSV',
+  '.txt': 'CSV',
+  '.jsonl': 'JSONL',
+  '.ndjson': 'JSONL',
+}
+
+async function readLayout(handle: FileHandle, settings: FileSettings): Promise<Layout> {
+  const start = await findTextStart(handle)
+  const { format, identityField, delimiter, encoding } = settings
+  if (format === 'JSONL') {
+    return jsonlLayout(start, { encoding })
+  }
+  const options: CsvOptions = { delimiter, encoding }
+  const layout = await readCsvLayout(handle, start, options)
+  if (identityField !== null && !layout.columns.includes(identityField)) {
+    throw new ConnectorError(
+      'node_failed',
+      `identityField names the column ${JSON.stringify(identityField)}, which the file does not have; its columns are ${listColumns(layout.columns)}.`,
+    )
+  }
+  return layout
+}
+
+/** Where the text starts: behind a UTF-8 byte order mark. */
+async function findTextStart(handle: FileHandle): Promise<number> {
+  const head = await readChunk(handle, 0, 3)
+  if (head.subarray(0, 2).equals(UTF_16_LE) || head.subarray(0, 2).equals(UTF_16_BE)) {
+    throw new ConnectorError('node_failed', 'The file is in UTF-16; save it as UTF-8.')
+  }
+  return head.equals(UTF_8_MARK) ? UTF_8_MARK.length : 0
+}
+
+const UTF_8_MARK = Buffer.from([0xef, 0xbb, 0xbf])
+const UTF_16_LE = Buffer.from([0xff, 0xfe])
+const UTF_16_BE = Buffer.from([0xfe, 0xff])
+
+const MAX_LISTED_COLUMNS = 20
+
+function listColumns(columns: readonly string[]): string {
+  const listed = columns.slice(0, MAX_LISTED_COLUMNS).map((name) => JSON.stringify(name))
+  return `${listed.join(', ')}${columns.length > MAX_LISTED_COLUMNS ? ' and more' : ''}`
+}

@@ -1,0 +1,61 @@
+/**
+ * When a failed attempt is followed by another one, and when a single call is.
+ *
+ * Waits of attempts are due times in the database (60, 120, 240, 480 s), not timers. A wait that the
+ * other system asked for counts when it is longer; a short one is sat out inside the attempt.
+ */
+import { FAILURE_CATALOGUE, type FailureCode } from './failure.ts'
+
+export interface RetryPolicy {
+  readonly firstBackoffMs: number
+  readonly backoffFactor: number
+}
+
+export const DEFAULT_RETRY_POLICY: RetryPolicy = { firstBackoffMs: 60_000, backoffFactor: 2 }
+
+export type RetryDecision =
+  | { readonly verb: 'postpone'; readonly delayMs: number }
+  | { readonly verb: 'fail' }
+
+/** What follows a failed attempt. `attemptsSpent`: without the one that just failed. */
+export function decideAfterFailure(
+  facts: {
+    readonly code: FailureCode
+    readonly attemptsSpent: number
+    readonly attemptAllowance: number
+    readonly retryAfterMs: number | null
+  },
+  policy: RetryPolicy,
+): RetryDecision {
+  const { code, attemptsSpent, attemptAllowance, retryAfterMs } = facts
+  const isLast = attemptsSpent + 1 >= attemptAllowance
+  if (isLast || FAILURE_CATALOGUE[code].retried !== 'yes') {
+    return { verb: 'fail' }
+  }
+  const backoffMs = policy.firstBackoffMs * policy.backoffFactor ** attemptsSpent
+  return { verb: 'postpone', delayMs: Math.max(backoffMs, retryAfterMs ?? 0) }
+}
+
+/** Tries of one call inside an attempt, the first one counted. */
+export const MAX_CALL_TRIES = 4
+/** The longest wait between two tries that is sat out inside an attempt. */
+export const MAX_WAIT_INSIDE_ATTEMPT_MS = 60_000
+const FIRST_CALL_WAIT_MS = 500
+
+/**
+ * How long to wait before the same call is tried again, or null: the attempt ends. `chance`: 0 to 1,
+ * spreads the tries of many workers.
+ */
+export function decideCallWait(
+  tries: number,
+  retryAfterMs: number | null,
+  chance: number,
+): number | null {
+  if (tries >= MAX_CALL_TRIES) {
+    return null
+  }
+  if (retryAfterMs !== null) {
+    return retryAfterMs <= MAX_WAIT_INSIDE_ATTEMPT_MS ? retryAfterMs : null
+  }
+  return FIRST_CALL_WAIT_MS * 2 ** (tries - 1) * (0.5 + chance / 2)
+}

@@ -1,0 +1,193 @@
+/**
+ * One attempt of one run: lease, open pages, new pages, end.
+ *
+ * Invariants: nothing is sent before the lease is taken and the open pages of earlier runs have been
+ * gone through, oldest first; an attempt always ends with a verb on its run, or finds that the run is
+ * not its own any more. README.md tells what a crash at each point leaves behind.
+ */
+import type { ConnectorRegistry } from '../connectors/registry.ts'
+import type { Bus } from '../coordination/bus.ts'
+import type { Leases } from '../coordination/lease.ts'
+import { failure } from '../domain/failure.ts'
+import type { Hash } from '../domain/ids.ts'
+import { compileMapping } from '../domain/mapping.ts'
+import type { RetryPolicy } from '../domain/retry.ts'
+import { decideStanding, readSyncConfig, type SyncConfig } from '../domain/sync.ts'
+import type { Clock } from '../runtime/clock.ts'
+import type { Logger } from '../runtime/logger.ts'
+import type { IdSource, Random } from '../runtime/random.ts'
+import type { Sealer } from '../runtime/seal.ts'
+import type { Database } from '../store/database.ts'
+import { listLeftIntents } from '../store/ledger.ts'
+import { hasHeldRecords } from '../store/pages.ts'
+import { type ClaimedRun, type RunHolder, setTotalRecords } from '../store/runs.ts'
+import { failAttempt, stopCauseOf } from './attempt-stop.ts'
+import { DoubtfulIdentities } from './doubtful-identities.ts'
+import { endRun, type RunEnd } from './end-run.ts'
+import type { FaultHook } from './fault-points.ts'
+import { LeaseKeeper } from './lease-keeper.ts'
+import { type OpenConnectors, openConnectors } from './open-connectors.ts'
+import { PageLoop } from './page-loop.ts'
+import { ProgressPublisher } from './progress-publisher.ts'
+
+export interface AttemptSettings {
+  readonly leaseLifeMs: number
+  readonly leaseRenewalMs: number
+  readonly beatTrustMs: number
+  readonly retentionMs: number
+  readonly retry: RetryPolicy
+}
+
+export interface AttemptParts {
+  readonly database: Database
+  readonly leases: Leases
+  readonly bus: Bus
+  readonly registry: ConnectorRegistry
+  readonly sealer: Sealer
+  readonly clock: Clock
+  readonly logger: Logger
+  readonly ids: IdSource
+  readonly random: Random
+  readonly hash: Hash
+  readonly faults: FaultHook
+  readonly settings: AttemptSettings
+  readonly workerId: string
+  beatSentAtMs(): number
+}
+
+/** Runs a claimed run to an end. Resolves when its end is recorded or it is another's; never rejects but for a bug. */
+export async function runAttempt(
+  parts: AttemptParts,
+  claimed: ClaimedRun,
+  signal: AbortSignal,
+): Promise<void> {
+  const { logger, clock, bus } = parts
+  const publisher = new ProgressPublisher(bus, clock)
+  const holder: RunHolder = {
+    runId: claimed.runId,
+    syncId: claimed.syncId,
+    workerId: parts.workerId,
+    epoch: claimed.epoch,
+  }
+  const lease = new LeaseKeeper({
+    ...parts,
+    syncId: claimed.syncId,
+    token: { epoch: claimed.epoch, runId: claimed.runId },
+    lifeMs: parts.settings.leaseLifeMs,
+    renewalMs: parts.settings.leaseRenewalMs,
+    beatTrustMs: parts.settings.beatTrustMs,
+    beatSentAtMs: () => parts.beatSentAtMs(),
+  })
+  await publisher.publish(claimed.progress)
+  const end = await reachEnd(parts, { claimed, holder, lease, publisher, signal })
+  await parts.faults('beforeFinish', claimed.runId)
+  try {
+    const progress = await endRun({ ...parts, claimed, holder }, end)
+    if (progress) {
+      await publisher.publish(progress)
+    } else {
+      logger.warn('run.lost', { runId: claimed.runId, epoch: claimed.epoch })
+    }
+  } finally {
+    publisher.close()
+    await lease.release()
+  }
+}
+
+interface AttemptContext {
+  readonly claimed: ClaimedRun
+  readonly holder: RunHolder
+  readonly lease: LeaseKeeper
+  readonly publisher: ProgressPublisher
+  readonly signal: AbortSignal
+}
+
+async function reachEnd(parts: AttemptParts, context: AttemptContext): Promise<RunEnd> {
+  const { claimed, lease } = context
+  let connectors: OpenConnectors | null = null
+  try {
+    await parts.faults('afterClaim', claimed.runId)
+    const config = checkStanding(claimed)
+    await lease.take()
+    await parts.faults('afterLease', claimed.runId)
+    connectors = await openConnectors({
+      ...parts,
+      workspaceId: claimed.workspaceId,
+      config,
+      signal: context.signal,
+    })
+    const totals = await createPageLoop(parts, context, { config, connectors }).then((loop) =>
+      loop.run(claimed.reached),
+    )
+    return { kind: 'end_of_source', totals }
+  } catch (error) {
+    const stop = stopCauseOf(error, null)
+    parts.logger.warn('attempt.stopped', { runId: claimed.runId, stop: stop.kind }, error)
+    return { kind: 'stopped', stop }
+  } finally {
+    await connectors?.close()
+  }
+}
+
+/** The configuration that may run. Throws an attempt's stop when the version no longer stands. */
+function checkStanding(claimed: ClaimedRun): SyncConfig {
+  const refusal = decideStanding({
+    status: claimed.syncStatus,
+    publicationId: claimed.currentPublicationId,
+    runPublicationId: claimed.publicationId,
+  })
+  if (refusal || !claimed.config) {
+    throw failAttempt(failure(refusal ?? 'attestation_publication_not_attested'))
+  }
+  return readSyncConfig(claimed.config)
+}
+
+async function createPageLoop(
+  parts: AttemptParts,
+  context: AttemptContext,
+  opened: { readonly config: SyncConfig; readonly connectors: OpenConnectors },
+): Promise<PageLoop> {
+  const { claimed, holder, lease, publisher, signal } = context
+  const { config, connectors } = opened
+  const compiled = compileMapping(config.mapping)
+  if (compiled.kind === 'invalid') {
+    const [problem] = compiled.problems
+    const detail = problem ? `${problem.field}: ${problem.reason}` : 'The mapping is not valid.'
+    throw failAttempt(failure('node_failed', { step: 'mapping', detail }))
+  }
+  // A statement of its own, after the claim's: one that raised the fence itself would not see them all.
+  const leftIntents = await listLeftIntents(parts.database, holder)
+  const doubtful = new DoubtfulIdentities()
+  if (connectors.writer.deliveryClass === 'none') {
+    doubtful.addIntents(leftIntents)
+  }
+  const { totalRecords } = connectors.reader
+  if (totalRecords !== null) {
+    await setTotalRecords(parts.database, holder, totalRecords)
+  }
+  let isAnyHeld = await hasHeldRecords(parts.database, claimed.syncId)
+  return new PageLoop({
+    ...parts,
+    reader: connectors.reader,
+    writer: connectors.writer,
+    mapping: compiled.mapping,
+    config,
+    holder,
+    lease,
+    publisher,
+    doubtful,
+    signal,
+    retentionMs: parts.settings.retentionMs,
+    runId: claimed.runId,
+    epoch: claimed.epoch,
+    connectionId: config.destinationConnectionId,
+    endsOnBrokenRecord: config.onBrokenRecord === 'FAIL',
+    hasHeldRecords: () => isAnyHeld,
+    noteHeldRecords: () => {
+      isAnyHeld = true
+    },
+    counters: claimed.progress.counters,
+    firstSends: claimed.firstSends,
+    firstSendsRejected: claimed.firstSendsRejected,
+  })
+}

@@ -1,0 +1,125 @@
+/**
+ * Records how an attempt ended: the domain decides the verb, the store carries it out.
+ *
+ * Invariant: the end of an attempt is not lost to a database that is away for a moment: it is tried
+ * again until it is recorded or the run turns out to be another's.
+ */
+import type { Failure } from '../domain/failure.ts'
+import { failure } from '../domain/failure.ts'
+import type { RunProgress } from '../domain/progress.ts'
+import { decideAfterFailure, type RetryPolicy } from '../domain/retry.ts'
+import { decideEnd, type EndOfRun } from '../domain/run.ts'
+import { unreachable } from '../runtime/assert.ts'
+import type { Clock } from '../runtime/clock.ts'
+import type { Logger } from '../runtime/logger.ts'
+import type { Database } from '../store/database.ts'
+import {
+  type ClaimedRun,
+  completeRun,
+  failRun,
+  postponeRun,
+  type RunHolder,
+  releaseRun,
+} from '../store/runs.ts'
+import type { StopCause } from './attempt-stop.ts'
+
+export type RunEnd =
+  | { readonly kind: 'end_of_source'; readonly totals: EndOfRun }
+  | { readonly kind: 'stopped'; readonly stop: StopCause }
+
+export interface EndRunParts {
+  readonly database: Database
+  readonly clock: Clock
+  readonly logger: Logger
+  readonly settings: { readonly retry: RetryPolicy }
+  readonly claimed: ClaimedRun
+  readonly holder: RunHolder
+}
+
+/** Longest wait between two tries to record an end. */
+const MAX_WAIT_MS = 5_000
+/** Tries to record an end; with the waits between them about ten minutes. */
+const MAX_TRIES = 120
+
+/** Null: the run is another's. Throws when the database stayed away; recovery then finds the run dropped. */
+export async function endRun(parts: EndRunParts, end: RunEnd): Promise<RunProgress | null> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await recordEnd(parts, end)
+    } catch (error) {
+      if (tries >= MAX_TRIES) {
+        throw error
+      }
+      parts.logger.warn('run.end_not_recorded', { runId: parts.holder.runId, tries }, error)
+      await parts.clock.sleep(Math.min(100 * 2 ** tries, MAX_WAIT_MS))
+    }
+  }
+}
+
+function recordEnd(parts: EndRunParts, end: RunEnd): Promise<RunProgress | null> {
+  if (end.kind === 'end_of_source') {
+    return recordEndOfSource(parts, end.totals)
+  }
+  const { stop } = end
+  switch (stop.kind) {
+    case 'failed':
+      return recordFailure(parts, stop.failure, stop.retryAfterMs)
+    case 'draining':
+      return recordRelease(parts)
+    case 'fenced_off':
+      return Promise.resolve(null)
+    default:
+      return unreachable(stop)
+  }
+}
+
+async function recordEndOfSource(
+  parts: EndRunParts,
+  totals: EndOfRun,
+): Promise<RunProgress | null> {
+  const decision = decideEnd(totals)
+  if (decision.verb === 'complete') {
+    const progress = await completeRun(parts.database, parts.holder, decision.status)
+    parts.logger.info('run.completed', { runId: parts.holder.runId, status: decision.status })
+    return progress
+  }
+  return recordFailure(parts, failure(decision.code, { step: 'writing' }), null)
+}
+
+async function recordFailure(
+  parts: EndRunParts,
+  told: Failure,
+  retryAfterMs: number | null,
+): Promise<RunProgress | null> {
+  const { database, holder, claimed, logger } = parts
+  const decision = decideAfterFailure(
+    {
+      code: told.code,
+      attemptsSpent: claimed.attemptsSpent,
+      attemptAllowance: claimed.attemptAllowance,
+      retryAfterMs,
+    },
+    parts.settings.retry,
+  )
+  if (decision.verb === 'postpone') {
+    const { delayMs } = decision
+    const progress = await postponeRun(database, holder, { failure: told, delayMs })
+    if (progress) {
+      logger.info('run.postponed', { runId: holder.runId, code: told.code, delayMs })
+      return progress
+    }
+    // The sync was paused meanwhile (or the run is another's): there is no next attempt.
+  }
+  logger.info('run.failed', { runId: holder.runId, code: told.code })
+  return await failRun(database, holder, told)
+}
+
+async function recordRelease(parts: EndRunParts): Promise<RunProgress | null> {
+  const { database, holder, logger } = parts
+  const progress = await releaseRun(database, holder)
+  if (progress) {
+    logger.info('run.released', { runId: holder.runId })
+    return progress
+  }
+  return await failRun(database, holder, failure('attestation_rule_not_active'))
+}

@@ -1,0 +1,64 @@
+/**
+ * This process's heartbeat: one row in PostgreSQL, and how long its attempts may trust themselves.
+ *
+ * Invariant: the trust window starts when a beat that was acknowledged was *sent*. Other processes
+ * count silence from what they last saw, later than that, so this process stops writing before anybody
+ * takes its runs over.
+ */
+import type { Clock } from '../runtime/clock.ts'
+import type { Logger } from '../runtime/logger.ts'
+import { PeriodicService, type Service } from '../runtime/service.ts'
+import type { Database } from '../store/database.ts'
+import { beat, markStopped, registerWorker } from '../store/workers.ts'
+
+export interface HeartbeatOptions {
+  readonly database: Database
+  readonly clock: Clock
+  readonly logger: Logger
+  readonly workerId: string
+  readonly host: string
+  readonly pid: number
+  readonly intervalMs: number
+}
+
+export class Heartbeat implements Service {
+  readonly name = 'heartbeat'
+  readonly #options: HeartbeatOptions
+  readonly #beats: PeriodicService
+  #lastAcknowledgedSentAtMs = Number.NEGATIVE_INFINITY
+
+  constructor(options: HeartbeatOptions) {
+    this.#options = options
+    this.#beats = new PeriodicService({
+      name: this.name,
+      intervalMs: options.intervalMs,
+      clock: options.clock,
+      logger: options.logger,
+      round: () => this.#beat(),
+    })
+  }
+
+  /** Monotonic milliseconds: when the last beat that PostgreSQL acknowledged was sent. */
+  get lastAcknowledgedSentAtMs(): number {
+    return this.#lastAcknowledgedSentAtMs
+  }
+
+  async start(): Promise<void> {
+    const { database, clock, workerId, host, pid } = this.#options
+    const sentAtMs = clock.monotonicMs()
+    await registerWorker(database, { id: workerId, host, pid })
+    this.#lastAcknowledgedSentAtMs = sentAtMs
+    this.#beats.start()
+  }
+
+  async stop(): Promise<void> {
+    await this.#beats.stop()
+    await markStopped(this.#options.database, this.#options.workerId)
+  }
+
+  async #beat(): Promise<void> {
+    const sentAtMs = this.#options.clock.monotonicMs()
+    await beat(this.#options.database, this.#options.workerId)
+    this.#lastAcknowledgedSentAtMs = sentAtMs
+  }
+}

@@ -1,0 +1,54 @@
+/**
+ * Keeps the ledger's partitions: a week ahead at all times, and none that no key counts in any more.
+ */
+import type { Clock } from '../runtime/clock.ts'
+import type { Logger } from '../runtime/logger.ts'
+import { PeriodicService, type Service } from '../runtime/service.ts'
+import type { Database } from '../store/database.ts'
+import { dropExpiredPartitions, makePartitions } from '../store/partitions.ts'
+
+export interface LedgerUpkeepOptions {
+  readonly database: Database
+  readonly clock: Clock
+  readonly logger: Logger
+  readonly retentionMs: number
+}
+
+const INTERVAL_MS = 60 * 60 * 1000
+
+export class LedgerUpkeep implements Service {
+  readonly name = 'ledger-upkeep'
+  readonly #options: LedgerUpkeepOptions
+  readonly #rounds: PeriodicService
+
+  constructor(options: LedgerUpkeepOptions) {
+    this.#options = options
+    this.#rounds = new PeriodicService({
+      name: this.name,
+      intervalMs: INTERVAL_MS,
+      clock: options.clock,
+      logger: options.logger,
+      round: () => this.runOnce(),
+    })
+  }
+
+  /** The partitions are there before anything is delivered. */
+  async start(): Promise<void> {
+    await makePartitions(this.#options.database)
+    this.#rounds.start()
+  }
+
+  async stop(): Promise<void> {
+    await this.#rounds.stop()
+  }
+
+  async runOnce(): Promise<void> {
+    const { database, logger, retentionMs } = this.#options
+    for (const partition of await makePartitions(database)) {
+      logger.info('ledger.partition_made', { partition })
+    }
+    for (const partition of await dropExpiredPartitions(database, retentionMs)) {
+      logger.info('ledger.partition_dropped', { partition })
+    }
+  }
+}

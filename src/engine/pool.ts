@@ -1,0 +1,138 @@
+/**
+ * The pool of one process: claims due runs, at most as many as it has free slots.
+ *
+ * Invariants: one claim loop a process; a wake-up only says "look now", so a lost one costs at most one
+ * poll interval; after `stop` nothing is claimed, and it resolves when every attempt has ended.
+ */
+import { type Bus, type Unsubscribe, WAKE_CHANNEL } from '../coordination/bus.ts'
+import type { Clock } from '../runtime/clock.ts'
+import type { Logger } from '../runtime/logger.ts'
+import type { Service } from '../runtime/service.ts'
+import type { Database } from '../store/database.ts'
+import { type ClaimedRun, claimRuns } from '../store/runs.ts'
+import { AttemptStop } from './attempt-stop.ts'
+
+export interface PoolOptions {
+  readonly database: Database
+  readonly bus: Bus
+  readonly clock: Clock
+  readonly logger: Logger
+  readonly workerId: string
+  /** Runs at once. */
+  readonly slots: number
+  /** How long a lost wake-up can go unnoticed. */
+  readonly pollMs: number
+  runAttempt(claimed: ClaimedRun, signal: AbortSignal): Promise<void>
+}
+
+const FIRST_WORKSPACE = '00000000-0000-0000-0000-000000000000'
+
+export class Pool implements Service {
+  readonly name = 'pool'
+  readonly #options: PoolOptions
+  readonly #draining = new AbortController()
+  readonly #attempts = new Map<string, Promise<void>>()
+  #unsubscribe: Unsubscribe | null = null
+  #stopListeningForGaps: (() => void) | null = null
+  #loop: Promise<void> | null = null
+  #wake = new AbortController()
+  #isWoken = false
+  #lastWorkspaceId = FIRST_WORKSPACE
+
+  constructor(options: PoolOptions) {
+    this.#options = options
+  }
+
+  /** The runs that this process is at work on. */
+  get runIds(): ReadonlySet<string> {
+    return new Set(this.#attempts.keys())
+  }
+
+  async start(): Promise<void> {
+    const { bus } = this.#options
+    this.#unsubscribe = await bus.subscribe(WAKE_CHANNEL, () => this.wake())
+    this.#stopListeningForGaps = bus.onGap(() => this.wake())
+    this.#loop = this.#run()
+  }
+
+  /** Looks for due runs now. */
+  wake(): void {
+    this.#isWoken = true
+    this.#wake.abort()
+  }
+
+  async stop(): Promise<void> {
+    this.#draining.abort(new AttemptStop({ kind: 'draining' }))
+    this.#stopListeningForGaps?.()
+    await this.#unsubscribe?.()
+    await this.#loop
+    await Promise.all(this.#attempts.values())
+  }
+
+  async #run(): Promise<void> {
+    const { signal } = this.#draining
+    while (!signal.aborted) {
+      this.#isWoken = false
+      const claims = await this.#claim()
+      if (claims === 0 && !this.#isWoken) {
+        await this.#rest()
+      }
+    }
+  }
+
+  /** Returns how many runs were claimed. */
+  async #claim(): Promise<number> {
+    const { logger, slots } = this.#options
+    const free = slots - this.#attempts.size
+    if (free <= 0) {
+      return 0
+    }
+    try {
+      const claimed = [...(await this.#claimAfter(this.#lastWorkspaceId, free))]
+      if (claimed.length < free && this.#lastWorkspaceId !== FIRST_WORKSPACE) {
+        claimed.push(...(await this.#claimAfter(FIRST_WORKSPACE, free - claimed.length)))
+      }
+      this.#lastWorkspaceId = claimed.at(-1)?.workspaceId ?? FIRST_WORKSPACE
+      for (const run of claimed) {
+        this.#begin(run)
+      }
+      return claimed.length
+    } catch (error) {
+      logger.error('pool.claim_failed', {}, error)
+      return 0
+    }
+  }
+
+  #claimAfter(afterWorkspaceId: string, slots: number): Promise<readonly ClaimedRun[]> {
+    const { database, workerId } = this.#options
+    return claimRuns(database, { workerId, slots, afterWorkspaceId })
+  }
+
+  #begin(claimed: ClaimedRun): void {
+    const { logger } = this.#options
+    const { runId, syncId, workspaceId, epoch } = claimed
+    logger.info('run.claimed', { runId, syncId, workspaceId, epoch })
+    this.#attempts.set(runId, this.#attempt(claimed))
+  }
+
+  async #attempt(claimed: ClaimedRun): Promise<void> {
+    try {
+      await this.#options.runAttempt(claimed, this.#draining.signal)
+    } catch (error) {
+      // The run stays `running` and is no longer in `runIds`: recovery finds it dropped.
+      this.#options.logger.error('attempt.broken', { runId: claimed.runId }, error)
+    } finally {
+      this.#attempts.delete(claimed.runId)
+      this.wake()
+    }
+  }
+
+  async #rest(): Promise<void> {
+    this.#wake = new AbortController()
+    if (this.#isWoken) {
+      return
+    }
+    const signal = AbortSignal.any([this.#draining.signal, this.#wake.signal])
+    await this.#options.clock.sleep(this.#options.pollMs, signal).catch(() => undefined)
+  }
+}

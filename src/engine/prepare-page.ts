@@ -1,0 +1,142 @@
+/**
+ * Turns what a source returned into a page that can be delivered: positions, mapped records, digests.
+ *
+ * Pure work, no I/O: it runs for the next page while the present one is on its way. Invariant: what is
+ * computed here depends only on the page, the sync's version and, for a page that was read before, its
+ * remembered identities; a replay computes the same keys.
+ */
+import type { DestinationWriter } from '../connectors/destination.ts'
+import {
+  digestPage,
+  digestRecord,
+  hashIdentity,
+  IDENTITY_HASH_BYTES,
+  type PageOrigin,
+} from '../domain/delivery.ts'
+import { type Hash, toHex } from '../domain/ids.ts'
+import { canonicalJson, type JsonObject } from '../domain/json.ts'
+import type { CompiledMapping } from '../domain/mapping.ts'
+import { placeRecords, type SourceRecord } from '../domain/page.ts'
+
+/** A record that can be sent. */
+export interface SendableRecord {
+  readonly kind: 'sendable'
+  readonly position: number
+  /** Hexadecimal. */
+  readonly identityHash: string
+  readonly destinationIdentityHash: string
+  readonly recordDigest: Uint8Array
+  readonly fields: JsonObject
+  readonly json: string
+}
+
+/** A record that is rejected before it is sent. */
+export interface UnsendableRecord {
+  readonly kind: 'unsendable'
+  readonly position: number
+  readonly identityHash: string
+  readonly destinationIdentityHash: string
+  readonly reason: string
+  /** The row could not be read as a record at all. */
+  readonly isBroken: boolean
+}
+
+export type PreparedRecord = SendableRecord | UnsendableRecord
+
+export interface PreparedPage {
+  readonly pageDigest: Uint8Array
+  readonly fromCursor: string
+  readonly toCursor: string
+  /** 16 bytes a position. */
+  readonly identities: Uint8Array
+  /** In the source's order. */
+  readonly records: readonly PreparedRecord[]
+  /** Positions whose record left the range. */
+  readonly left: readonly number[]
+}
+
+export interface PageContext {
+  readonly hash: Hash
+  readonly origin: Omit<PageOrigin, 'fromCursor'>
+  readonly mapping: CompiledMapping
+  /** The destination's name for a record, and why it would not take it. */
+  readonly writer: Pick<DestinationWriter, 'identityOf' | 'describeUnsendable'>
+}
+
+export interface PageToPrepare {
+  readonly fromCursor: string
+  readonly toCursor: string
+  readonly records: readonly SourceRecord[]
+  /** 16 bytes a position, as stored; empty for a page that is read for the first time. */
+  readonly remembered: Uint8Array
+}
+
+export function preparePage(context: PageContext, page: PageToPrepare): PreparedPage {
+  const { hash, origin } = context
+  const hashes = page.records.map((record) =>
+    toHex(hashIdentity(hash, origin.syncId, record.identity)),
+  )
+  const placement = placeRecords(unpackHashes(page.remembered), hashes)
+  const records = page.records.map((record, index) =>
+    prepareRecord(context, record, {
+      position: placement.positions[index] ?? index,
+      identityHash: hashes[index] ?? '',
+    }),
+  )
+  return {
+    pageDigest: digestPage(hash, { ...origin, fromCursor: page.fromCursor }),
+    fromCursor: page.fromCursor,
+    toCursor: page.toCursor,
+    identities: Buffer.from(placement.identities.join(''), 'hex'),
+    records,
+    left: placement.left,
+  }
+}
+
+function prepareRecord(
+  context: PageContext,
+  record: SourceRecord,
+  place: { readonly position: number; readonly identityHash: string },
+): PreparedRecord {
+  const unsendable = (reason: string, isBroken: boolean): UnsendableRecord => ({
+    kind: 'unsendable',
+    ...place,
+    destinationIdentityHash: place.identityHash,
+    reason,
+    isBroken,
+  })
+  if (record.problem !== undefined) {
+    return unsendable(record.problem, true)
+  }
+  const mapped = context.mapping.map(record.fields)
+  if (mapped.kind === 'rejected') {
+    return unsendable(`${mapped.field}: ${mapped.reason}`, false)
+  }
+  const { fields } = mapped
+  const json = canonicalJson(fields)
+  const problem = context.writer.describeUnsendable({ fields, json })
+  if (problem !== null) {
+    return unsendable(problem, false)
+  }
+  const destinationIdentity = context.writer.identityOf(fields)
+  return {
+    kind: 'sendable',
+    ...place,
+    destinationIdentityHash:
+      destinationIdentity === null
+        ? place.identityHash
+        : toHex(hashIdentity(context.hash, context.origin.syncId, destinationIdentity)),
+    recordDigest: digestRecord(context.hash, json),
+    fields,
+    json,
+  }
+}
+
+/** Hexadecimal hashes of a packed column, in order. */
+export function unpackHashes(packed: Uint8Array): string[] {
+  const text = Buffer.from(packed.buffer, packed.byteOffset, packed.byteLength).toString('hex')
+  const width = IDENTITY_HASH_BYTES * 2
+  return Array.from({ length: text.length / width }, (_, index) =>
+    text.slice(index * width, (index + 1) * width),
+  )
+}

@@ -1,0 +1,144 @@
+/** The failure catalogue, and one failure of a run or attempt. */
+import {
+  describeFailure,
+  FAILURE_CATALOGUE,
+  FAILURE_CODES,
+  type Failure,
+  type FailureCode,
+  type FailureRetry,
+} from '../domain/failure.ts'
+import { builder } from './builder.ts'
+import { encodeGlobalId } from './global-id.ts'
+
+export const FailureOwnerEnum = builder.enumType('FailureOwner', {
+  description: 'Who has to act.',
+  values: {
+    CUSTOMER: { description: 'Whoever owns the sync and its connections.' },
+    TAJO: { description: 'Tajo.' },
+  } as const,
+})
+
+/** `lease_lost` is `LEASE_LOST` in the API. */
+export const FailureCodeEnum = builder.enumType('FailureCode', {
+  description: 'The name of a failure. The catalogue explains each one.',
+  values: Object.fromEntries(
+    FAILURE_CODES.map((code) => [
+      code.toUpperCase(),
+      { value: code, description: FAILURE_CATALOGUE[code].happened },
+    ]),
+  ) as Record<Uppercase<FailureCode>, { value: FailureCode; description: string }>,
+})
+
+const StepEnum = builder.enumType('RunStep', {
+  description: 'What a run was doing.',
+  values: {
+    READING: { value: 'reading', description: 'Reading a page from the source.' },
+    MAPPING: { value: 'mapping', description: 'Mapping records.' },
+    WRITING: { value: 'writing', description: 'Writing records to the destination.' },
+  } as const,
+})
+
+const FailureRetryEnum = builder.enumType('FailureRetry', {
+  description: 'What follows a failure by itself.',
+  values: {
+    NEXT_ATTEMPT: {
+      value: 'yes' satisfies FailureRetry,
+      description: 'Another attempt of the same run, while it has any left.',
+    },
+    NEW_RUN: {
+      value: 'new_run' satisfies FailureRetry,
+      description: 'A new run, if the sync is still active.',
+    },
+    NOTHING: {
+      value: 'no' satisfies FailureRetry,
+      description: 'Nothing: the failure needs a person or the next scheduled run.',
+    },
+  } as const,
+})
+
+/** A failure and the run that it belongs to. */
+export interface RunFailure extends Failure {
+  readonly runId: string
+}
+
+export const RunFailureType = builder.objectRef<RunFailure>('RunFailure').implement({
+  description: 'Why a run or one of its attempts failed, and what to do about it.',
+  fields: (t) => ({
+    code: t.expose('code', { type: FailureCodeEnum, description: "The failure's name." }),
+    whatHappened: t.string({ description: 'What happened.', resolve: describeFailure }),
+    whatToDo: t.string({
+      description: 'What to do next.',
+      resolve: ({ code }) => FAILURE_CATALOGUE[code].todo,
+    }),
+    owner: t.field({
+      type: FailureOwnerEnum,
+      description: 'Who has to do it.',
+      resolve: ({ code }) => FAILURE_CATALOGUE[code].owner,
+    }),
+    step: t.expose('step', {
+      type: StepEnum,
+      nullable: true,
+      description: 'What the run was doing; null when it was at none of its steps.',
+    }),
+    detail: t.exposeString('detail', {
+      nullable: true,
+      description: 'Technical detail, without personal data and secrets.',
+    }),
+    runId: t.id({
+      description: 'The id of the run, to be named to Tajo.',
+      resolve: ({ runId }) => encodeGlobalId('Run', runId),
+    }),
+  }),
+})
+
+/** Null unless the columns hold a failure. */
+export function toRunFailure(
+  runId: string,
+  row: {
+    readonly failureCode: FailureCode | null
+    readonly failureStep: Failure['step']
+    readonly failureSubject: string | null
+    readonly failureDetail: string | null
+  },
+): RunFailure | null {
+  const { failureCode: code, failureStep: step, failureSubject: subject } = row
+  return code === null ? null : { runId, code, step, subject, detail: row.failureDetail }
+}
+
+const CatalogueEntryType = builder.objectRef<FailureCode>('FailureCatalogueEntry').implement({
+  description:
+    'One kind of failure. `{subject}` stands for the tool or step that the failure names.',
+  fields: (t) => ({
+    code: t.field({
+      type: FailureCodeEnum,
+      description: "The failure's name.",
+      resolve: (code) => code,
+    }),
+    whatHappened: t.string({
+      description: 'What happened.',
+      resolve: (code) => FAILURE_CATALOGUE[code].happened,
+    }),
+    whatToDo: t.string({
+      description: 'What to do next.',
+      resolve: (code) => FAILURE_CATALOGUE[code].todo,
+    }),
+    owner: t.field({
+      type: FailureOwnerEnum,
+      description: 'Who has to do it.',
+      resolve: (code) => FAILURE_CATALOGUE[code].owner,
+    }),
+    retried: t.field({
+      type: FailureRetryEnum,
+      description: 'What follows it by itself.',
+      resolve: (code) => FAILURE_CATALOGUE[code].retried,
+    }),
+  }),
+})
+
+builder.queryField('failureCatalogue', (t) =>
+  t.field({
+    type: [CatalogueEntryType],
+    description: 'Every failure that a run can end with.',
+    resolve: () => [...FAILURE_CODES],
+  }),
+)

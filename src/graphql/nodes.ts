@@ -1,0 +1,42 @@
+/**
+ * The objects that have an id, as references: each is implemented in its own file, and all may refer to
+ * each other.
+ *
+ * Loading only collects the ids of one tick into one statement, and remembers nothing: a second mutation
+ * of one request, or a later event of a stream, must not see what was read before it.
+ */
+import { findRunsByIds, type HistoricRun } from '../store/history/runs.ts'
+import {
+  findConnectionsByIds,
+  findSyncsByIds,
+  type HistoricConnection,
+  type HistoricSync,
+} from '../store/history/syncs.ts'
+import { builder } from './builder.ts'
+import { getActor } from './context.ts'
+
+export const COLLECT_ONLY = { cache: false }
+
+export const ConnectionType = builder.loadableNodeRef<HistoricConnection>('Connection', {
+  id: { resolve: (connection) => connection.id },
+  load: (ids: string[], context) =>
+    findConnectionsByIds(context.parts.database, getActor(context).workspaceId, ids),
+  sort: (connection) => connection.id,
+  loaderOptions: COLLECT_ONLY,
+})
+
+export const RunType = builder.loadableNodeRef<HistoricRun>('Run', {
+  id: { resolve: (run) => run.id },
+  load: (ids: string[], context) =>
+    findRunsByIds(context.parts.database, getActor(context).workspaceId, ids),
+  sort: (run) => run.id,
+  loaderOptions: COLLECT_ONLY,
+})
+
+export const SyncType = builder.loadableNodeRef<HistoricSync>('Sync', {
+  id: { resolve: (sync) => sync.id },
+  load: (ids: string[], context) =>
+    findSyncsByIds(context.parts.database, getActor(context).workspaceId, ids),
+  sort: (sync) => sync.id,
+  loaderOptions: COLLECT_ONLY,
+})

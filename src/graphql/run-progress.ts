@@ -1,0 +1,96 @@
+/** The subscription that shows a run while it lives. */
+import { NotFound } from '../commands/refusals.ts'
+import type { RunProgress } from '../domain/progress.ts'
+import { isFinal } from '../domain/run.ts'
+import type { Instant } from '../runtime/clock.ts'
+import { findProgress } from '../store/history/runs.ts'
+import { builder } from './builder.ts'
+import { type ApiContext, getActor, unauthenticated } from './context.ts'
+import { FailureCodeEnum } from './failure.ts'
+import { followRun } from './follow-run.ts'
+import { encodeGlobalId, readId } from './global-id.ts'
+import { CountersType, RunStatusEnum } from './run-figures.ts'
+
+const RunProgressType = builder.objectRef<RunProgress>('RunProgress').implement({
+  description: 'Where a run stands. Counters never go backwards.',
+  fields: (t) => ({
+    runId: t.id({
+      description: 'The id of the run.',
+      resolve: ({ runId }) => encodeGlobalId('Run', runId),
+    }),
+    status: t.expose('status', { type: RunStatusEnum, description: 'Where it stands.' }),
+    isTerminal: t.boolean({
+      description: 'Whether it has ended for good: then this is the last event.',
+      resolve: ({ status }) => isFinal(status),
+    }),
+    counters: t.expose('counters', {
+      type: CountersType,
+      description: 'What became of its records so far.',
+    }),
+    totalRecords: t.float({
+      nullable: true,
+      description: 'How many records the source has, where it can tell.',
+      resolve: ({ totalRecords }) => totalRecords,
+    }),
+    failureCode: t.expose('failureCode', {
+      type: FailureCodeEnum,
+      nullable: true,
+      description: 'Why it failed; null unless it has. The run itself tells more.',
+    }),
+  }),
+})
+
+interface KeepAlive {
+  readonly at: Instant
+}
+
+const KeepAliveType = builder.objectRef<KeepAlive>('KeepAlive').implement({
+  description: 'Nothing has changed. Comes at least every 15 seconds while nothing else does.',
+  fields: (t) => ({
+    at: t.expose('at', { type: 'DateTime', description: 'When it was sent.' }),
+  }),
+})
+
+const RunProgressEvent = builder.unionType('RunProgressEvent', {
+  description: 'What a run sends while it is watched.',
+  types: [RunProgressType, KeepAliveType],
+  resolveType: (event) => ('at' in event ? KeepAliveType : RunProgressType),
+})
+
+builder.subscriptionField('runProgress', (t) =>
+  t.field({
+    type: RunProgressEvent,
+    description:
+      'Follows a run: where it stands now, then what changes. Its terminal event comes once, and the stream completes.',
+    args: { runId: t.arg.id({ required: true, description: 'The id of the run.' }) },
+    subscribe: (_root, args, context) => subscribe(context, readId('Run', args.runId, 'runId')),
+    resolve: (event, _args, { parts }) =>
+      event.kind === 'progress' ? event.progress : { at: parts.clock.now() },
+  }),
+)
+
+async function subscribe(context: ApiContext, runId: string) {
+  const { bus, clock, database } = context.parts
+  const { workspaceId } = getActor(context)
+  const readSnapshot = async () => {
+    const progress = await findProgress(database, workspaceId, runId)
+    if (!progress) {
+      throw new NotFound('run', 'runId')
+    }
+    return progress
+  }
+  // Refused before the stream opens, not as its first event.
+  await readSnapshot()
+  return followRun({
+    runId,
+    bus,
+    clock,
+    keepAliveMs: context.settings.keepAliveMs,
+    readSnapshot,
+    assertAllowed: async () => {
+      if (!(await context.isStillAuthenticated())) {
+        throw unauthenticated('The token was revoked or has expired.')
+      }
+    },
+  })
+}

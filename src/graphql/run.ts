@@ -1,0 +1,271 @@
+/** Runs: history, the DLQ, retries. */
+import {
+  AlreadyRunning,
+  InvalidInput,
+  NotFound,
+  NothingToRetry,
+  NotPublished,
+  SyncPaused,
+} from '../commands/refusals.ts'
+import { retryRun } from '../commands/retry-run.ts'
+import { isFinal } from '../domain/run.ts'
+import { outcomeOf, ownerOf, progressNote, willRetry } from '../domain/run-view.ts'
+import { findAttempts, findRetries, listFailures, listRuns } from '../store/history/runs.ts'
+import { AttemptType } from './attempt.ts'
+import { builder } from './builder.ts'
+import { CommandStatusEnum } from './command-status.ts'
+import { getActor } from './context.ts'
+import { FailureCodeEnum, FailureOwnerEnum, RunFailureType, toRunFailure } from './failure.ts'
+import { readId } from './global-id.ts'
+import { COLLECT_ONLY, RunType, SyncType } from './nodes.ts'
+import { resolveIdPage } from './paging.ts'
+import { RejectedRecordType, resolveRejectedRecords } from './rejected-record.ts'
+import { CountersType, RunStatusEnum } from './run-figures.ts'
+
+const RunCauseEnum = builder.enumType('RunCause', {
+  description: 'Why a run was started.',
+  values: {
+    SCHEDULE: { value: 'schedule', description: 'Its time had come.' },
+    RUN_NOW: { value: 'run_now', description: 'Somebody asked for it.' },
+    RETRY: { value: 'retry', description: 'Somebody retried another run.' },
+    SWEEP: { value: 'sweep', description: 'It takes the place of a run that stopped reporting.' },
+  } as const,
+})
+
+const RunOutcomeEnum = builder.enumType('RunOutcome', {
+  description: 'How a finished run turned out. Statuses may be added; outcomes will not.',
+  values: {
+    SUCCESS: { value: 'success', description: 'Every record is where it belongs.' },
+    PARTIAL: { value: 'partial', description: 'Some records were not delivered.' },
+    FAILURE: {
+      value: 'failure',
+      description: 'It did not reach the end of its source, or nothing was accepted.',
+    },
+    CANCELED: { value: 'canceled', description: 'A person ended it.' },
+  } as const,
+})
+
+RunType.implement({
+  description: 'One execution of one published version of a sync.',
+  fields: (t) => ({
+    status: t.expose('status', { type: RunStatusEnum, description: 'Where it stands.' }),
+    isTerminal: t.boolean({
+      description: 'Whether it has ended for good.',
+      resolve: ({ status }) => isFinal(status),
+    }),
+    outcome: t.field({
+      type: RunOutcomeEnum,
+      nullable: true,
+      description: 'How it turned out; null until it has ended.',
+      resolve: ({ status }) => outcomeOf(status),
+    }),
+    cause: t.expose('cause', { type: RunCauseEnum, description: 'Why it was started.' }),
+    requestedBy: t.exposeString('requestedBy', {
+      nullable: true,
+      description: 'The name of the token that asked for it; null when no person did.',
+    }),
+    counters: t.field({
+      type: CountersType,
+      description: 'What became of its records so far.',
+      resolve: (run) => run,
+    }),
+    totalRecords: t.float({
+      nullable: true,
+      description: 'How many records the source has, where it can tell.',
+      resolve: ({ totalRecords }) => totalRecords,
+    }),
+    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was asked for.' }),
+    startedAt: t.expose('startedAt', {
+      type: 'DateTime',
+      nullable: true,
+      description: 'When a worker first took it; null before.',
+    }),
+    finishedAt: t.expose('finishedAt', {
+      type: 'DateTime',
+      nullable: true,
+      description: 'When it ended; null before.',
+    }),
+    durationMs: t.float({
+      nullable: true,
+      description: 'Milliseconds from its start to its end, or until now; null before its start.',
+      resolve: ({ durationMs }) => durationMs,
+    }),
+    progressNote: t.string({
+      nullable: true,
+      description: 'A word on a run that has gone quiet: `Waiting for a fresh progress update`.',
+      resolve: (run, _args, { settings }) => progressNote(run, settings.progressStaleAfterMs),
+    }),
+  }),
+})
+
+builder.objectFields(RunType, (t) => ({
+  willRetry: t.boolean({
+    description: 'Whether another attempt of it is coming.',
+    resolve: willRetry,
+  }),
+  nextAttemptAt: t.field({
+    type: 'DateTime',
+    nullable: true,
+    description: 'From when a worker may take it; null unless it is queued.',
+    resolve: ({ status, dueAt }) => (status === 'queued' ? dueAt : null),
+  }),
+  attemptAllowance: t.exposeInt('attemptAllowance', {
+    description: 'How many attempts it may spend. What a person retries has one.',
+  }),
+  attempts: t.loadableGroup({
+    type: AttemptType,
+    description: 'Its attempts, oldest first; of more than 50 the newest 50.',
+    load: (runIds: string[], context) => findAttempts(context.parts.database, runIds),
+    group: ({ runId }) => runId,
+    loaderOptions: COLLECT_ONLY,
+    resolve: ({ id }) => id,
+  }),
+  failure: t.field({
+    type: RunFailureType,
+    nullable: true,
+    description: 'Why it failed; null when it did not.',
+    resolve: (run) => toRunFailure(run.id, run),
+  }),
+  owner: t.field({
+    type: FailureOwnerEnum,
+    nullable: true,
+    description:
+      'Who has to act on a failed or partial run: for records in doubt only it is Tajo. Null for any other run.',
+    resolve: ownerOf,
+  }),
+  rejectedRecords: t.connection({
+    type: RejectedRecordType,
+    description:
+      'The records that it could not write and no later run has taken up. Read forwards only.',
+    resolve: (run, args, context) => resolveRejectedRecords(run.id, args, context),
+  }),
+}))
+
+builder.objectFields(RunType, (t) => ({
+  sync: t.field({
+    type: SyncType,
+    description: 'The sync it belongs to.',
+    resolve: ({ syncId }) => syncId,
+  }),
+  retryOf: t.field({
+    type: RunType,
+    nullable: true,
+    description: 'The run that it retries; null when it is no retry.',
+    resolve: ({ retryOf }) => retryOf,
+  }),
+  retriedBy: t.loadable({
+    type: RunType,
+    nullable: true,
+    description: 'The run that retries it; null when none does.',
+    load: (runIds: string[], context) =>
+      findRetries(context.parts.database, getActor(context).workspaceId, runIds),
+    sort: (retry) => (typeof retry === 'string' ? retry : (retry.retryOf ?? '')),
+    loaderOptions: COLLECT_ONLY,
+    resolve: ({ id }) => id,
+  }),
+  resolvedAt: t.expose('resolvedAt', {
+    type: 'DateTime',
+    nullable: true,
+    description: 'When a retry put it right; null while it stands.',
+  }),
+  resolvedBy: t.field({
+    type: RunType,
+    nullable: true,
+    description: 'The retry that put it right; null while it stands.',
+    resolve: ({ resolvedByRunId }) => resolvedByRunId,
+  }),
+}))
+
+const RunFilterInput = builder.inputType('RunFilter', {
+  description: 'Which runs to list. What is not given does not restrict.',
+  fields: (t) => ({
+    syncId: t.id({ description: 'Runs of this sync.' }),
+    statuses: t.field({ type: [RunStatusEnum], description: 'Runs in any of these states.' }),
+  }),
+})
+
+const FailureFilterInput = builder.inputType('FailureFilter', {
+  description: 'Which failures to list. What is not given does not restrict.',
+  fields: (t) => ({
+    syncId: t.id({ description: 'Failures of this sync.' }),
+    owner: t.field({
+      type: FailureOwnerEnum,
+      description: 'Failures on which this side has to act.',
+    }),
+    code: t.field({ type: FailureCodeEnum, description: 'Failed runs with this failure.' }),
+  }),
+})
+
+builder.queryFields((t) => ({
+  run: t.field({
+    type: RunType,
+    nullable: true,
+    description: 'One run; null when the workspace has none with this id.',
+    args: { id: t.arg.id({ required: true, description: 'The id of a run.' }) },
+    resolve: (_root, { id }) => readId('Run', id, 'id'),
+  }),
+  runs: t.connection({
+    type: RunType,
+    description: 'The runs of the workspace, newest first.',
+    args: { filter: t.arg({ type: RunFilterInput, description: 'Which runs to list.' }) },
+    resolve: (_root, args, context) => {
+      const { syncId, statuses } = args.filter ?? {}
+      const filter = {
+        ...(syncId ? { syncId: readId('Sync', syncId, 'filter.syncId') } : {}),
+        ...(statuses ? { statuses } : {}),
+      }
+      return resolveIdPage(args, (page) =>
+        listRuns(context.parts.database, getActor(context).workspaceId, { page, filter }),
+      )
+    },
+  }),
+  failures: t.connection({
+    type: RunType,
+    description: 'Failed and partial runs that no retry has put right, newest first.',
+    args: { filter: t.arg({ type: FailureFilterInput, description: 'Which failures to list.' }) },
+    resolve: (_root, args, context) => {
+      const { syncId, owner, code } = args.filter ?? {}
+      const filter = {
+        ...(syncId ? { syncId: readId('Sync', syncId, 'filter.syncId') } : {}),
+        ...(owner ? { owner } : {}),
+        ...(code ? { code } : {}),
+      }
+      return resolveIdPage(args, (page) =>
+        listFailures(context.parts.database, getActor(context).workspaceId, { page, filter }),
+      )
+    },
+  }),
+}))
+
+export const StartedRunPayload = builder.objectRef<{ runId: string }>('StartedRun').implement({
+  description: 'The run that was queued.',
+  fields: (t) => ({
+    status: t.field({
+      type: CommandStatusEnum,
+      description: 'Always `STARTED`.',
+      resolve: () => 'started' as const,
+    }),
+    run: t.field({ type: RunType, description: 'The run.', resolve: ({ runId }) => runId }),
+  }),
+})
+
+const RetryRunInput = builder.inputType('RetryRunInput', {
+  description: 'A run to retry.',
+  fields: (t) => ({
+    runId: t.id({ required: true, description: 'The id of a failed or partial run.' }),
+  }),
+})
+
+builder.mutationField('retryRun', (t) =>
+  t.field({
+    type: StartedRunPayload,
+    description:
+      'Starts a new run at the saved cursor, linked to the failed or partial one. Of parallel retries one starts it; all of them learn its id.',
+    errors: {
+      types: [InvalidInput, NotFound, AlreadyRunning, NothingToRetry, SyncPaused, NotPublished],
+    },
+    args: { input: t.arg({ type: RetryRunInput, required: true, description: 'The run.' }) },
+    resolve: (_root, { input }, context) =>
+      retryRun(context.parts, getActor(context), { runId: readId('Run', input.runId, 'runId') }),
+  }),
+)

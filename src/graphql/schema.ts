@@ -1,0 +1,14 @@
+/** The schema of the API: every file that defines a type is imported here. */
+import type { GraphQLSchema } from 'graphql'
+import { builder } from './builder.ts'
+import './connection.ts'
+import './errors.ts'
+import './failure.ts'
+import './run.ts'
+import './run-progress.ts'
+import './scalars.ts'
+import './sync.ts'
+import './sync-mutations.ts'
+import './viewer.ts'
+
+export const apiSchema: GraphQLSchema = builder.toSchema()

@@ -1,0 +1,168 @@
+/** Syncs, as they are shown. What can be done with them is in sync-mutations. */
+import { digestConfig } from '../domain/sync.ts'
+import { sha256 } from '../runtime/hash.ts'
+import { findLastRuns, listRuns } from '../store/history/runs.ts'
+import { type HistoricSync, listSyncs } from '../store/history/syncs.ts'
+import { builder } from './builder.ts'
+import { getActor } from './context.ts'
+import { readId } from './global-id.ts'
+import { COLLECT_ONLY, RunType, SyncType } from './nodes.ts'
+import { resolveIdPage } from './paging.ts'
+import { SyncConfigurationType } from './sync-configuration.ts'
+
+const SyncStatusEnum = builder.enumType('SyncStatus', {
+  description: 'Where a sync stands.',
+  values: {
+    DRAFT: { value: 'draft', description: 'It was never published, so it does not run.' },
+    ACTIVE: { value: 'active', description: 'Its published version runs.' },
+    PAUSING: { value: 'pausing', description: 'It was paused, and a run has yet to stop.' },
+    PAUSED: { value: 'paused', description: 'Nothing of it runs.' },
+  } as const,
+})
+
+const PauseCauseEnum = builder.enumType('PauseCause', {
+  description: 'What paused a sync.',
+  values: {
+    PERSON: { value: 'person', description: 'A person did: it can be resumed.' },
+    BREAKER: {
+      value: 'breaker',
+      description: 'The failure circuit breaker did: mend the cause and publish again.',
+    },
+  } as const,
+})
+
+type PausedSync = HistoricSync & { readonly pauseCause: NonNullable<HistoricSync['pauseCause']> }
+type PublishedSync = HistoricSync & { readonly publicationId: string }
+
+const SyncPauseType = builder.objectRef<PausedSync>('SyncPause').implement({
+  description: 'Why a sync is paused.',
+  fields: (t) => ({
+    cause: t.expose('pauseCause', { type: PauseCauseEnum, description: 'What paused it.' }),
+    reason: t.string({
+      description:
+        'The reason that the person gave, or `Paused automatically by the failure circuit breaker`.',
+      resolve: ({ pauseCause, pauseReason }) =>
+        pauseCause === 'breaker'
+          ? 'Paused automatically by the failure circuit breaker'
+          : (pauseReason ?? ''),
+    }),
+    pausedBy: t.exposeString('pausedBy', {
+      nullable: true,
+      description: 'The name of the token that paused it; null for the breaker.',
+    }),
+    pausedAt: t.expose('pausedAt', {
+      type: 'DateTime',
+      nullable: true,
+      description: 'When it was paused.',
+    }),
+  }),
+})
+
+const PublicationType = builder.objectRef<PublishedSync>('Publication').implement({
+  description: 'The attestation that one version may run.',
+  fields: (t) => ({
+    versionDigest: t.string({
+      description: 'Names the version: the digest of its configuration.',
+      resolve: ({ versionDigest }) => versionDigest ?? '',
+    }),
+    configuration: t.field({
+      type: SyncConfigurationType,
+      description: 'What runs.',
+      resolve: (sync) => sync.publishedConfig ?? sync.draft,
+    }),
+    publishedBy: t.string({
+      description: 'The name of the token that published it.',
+      resolve: ({ publishedBy }) => publishedBy ?? '',
+    }),
+    approvedBy: t.exposeString('approvedBy', {
+      nullable: true,
+      description: 'Who approved it; null where no approval was asked for.',
+    }),
+    publishedAt: t.expose('publishedAt', {
+      type: 'DateTime',
+      nullable: true,
+      description: 'When it was published.',
+    }),
+  }),
+})
+
+SyncType.implement({
+  description: 'Reads a source page by page, maps each record and writes it to a destination.',
+  fields: (t) => ({
+    name: t.exposeString('name', { description: 'Unique in the workspace.' }),
+    status: t.expose('status', { type: SyncStatusEnum, description: 'Where it stands.' }),
+    pause: t.field({
+      type: SyncPauseType,
+      nullable: true,
+      description: 'Why it is paused; null when it is not.',
+      resolve: (sync) => (isPaused(sync) ? sync : null),
+    }),
+    draft: t.field({
+      type: SyncConfigurationType,
+      description: 'What the next publication will attest.',
+      resolve: ({ draft }) => draft,
+    }),
+    publication: t.field({
+      type: PublicationType,
+      nullable: true,
+      description: 'The publication under which it runs; null for a draft.',
+      resolve: (sync) => (isPublished(sync) ? sync : null),
+    }),
+    hasUnpublishedChanges: t.boolean({
+      description: 'Whether the draft differs from the published version, or nothing is published.',
+      resolve: ({ draft, versionDigest }) => digestConfig(sha256, draft) !== versionDigest,
+    }),
+    lastRun: t.loadable({
+      type: RunType,
+      nullable: true,
+      description: 'Its newest run; null when it has none.',
+      load: (syncIds: string[], context) =>
+        findLastRuns(context.parts.database, getActor(context).workspaceId, syncIds),
+      sort: (run) => (typeof run === 'string' ? run : run.syncId),
+      loaderOptions: COLLECT_ONLY,
+      resolve: ({ id }) => id,
+    }),
+    runs: t.connection({
+      type: RunType,
+      description: 'Its runs, newest first.',
+      resolve: (sync, args, context) =>
+        resolveIdPage(args, (page) =>
+          listRuns(context.parts.database, getActor(context).workspaceId, {
+            page,
+            filter: { syncId: sync.id },
+          }),
+        ),
+    }),
+    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was made.' }),
+    updatedAt: t.expose('updatedAt', {
+      type: 'DateTime',
+      description: 'When its draft, standing or name last changed.',
+    }),
+  }),
+})
+
+function isPaused(sync: HistoricSync): sync is PausedSync {
+  return sync.pauseCause !== null
+}
+
+function isPublished(sync: HistoricSync): sync is PublishedSync {
+  return sync.publicationId !== null
+}
+
+builder.queryFields((t) => ({
+  sync: t.field({
+    type: SyncType,
+    nullable: true,
+    description: 'One sync; null when the workspace has none with this id.',
+    args: { id: t.arg.id({ required: true, description: 'The id of a sync.' }) },
+    resolve: (_root, { id }) => readId('Sync', id, 'id'),
+  }),
+  syncs: t.connection({
+    type: SyncType,
+    description: 'The syncs of the workspace, newest first.',
+    resolve: (_root, args, context) =>
+      resolveIdPage(args, (page) =>
+        listSyncs(context.parts.database, getActor(context).workspaceId, page),
+      ),
+  }),
+}))

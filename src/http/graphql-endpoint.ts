@@ -1,0 +1,60 @@
+/** GraphQL over HTTP: queries, mutations, and subscriptions as server-sent events. */
+import { createYoga } from 'graphql-yoga'
+import { authenticate } from '../commands/authenticate.ts'
+import type { Actor, CommandContext } from '../commands/context.ts'
+import type { ApiContext, ApiSettings } from '../graphql/context.ts'
+import { maskError } from '../graphql/errors.ts'
+import { apiSchema } from '../graphql/schema.ts'
+
+export const GRAPHQL_PATH = '/graphql'
+
+/** What is known of a request before GraphQL sees it. */
+export interface RequestFacts {
+  readonly actor: Actor | null
+  /** Kept, so that an operation that lasts can ask again. */
+  readonly authorization: string | null
+}
+
+export interface EndpointOptions {
+  readonly commands: CommandContext
+  readonly settings: ApiSettings
+  /** Whether to serve the GraphiQL page. The page itself is served to anybody; it can do nothing without a token. */
+  readonly hasGraphiql: boolean
+}
+
+export type GraphqlEndpoint = ReturnType<typeof createEndpoint>
+
+export function createEndpoint(options: EndpointOptions) {
+  const { commands, settings } = options
+  return createYoga<RequestFacts, ApiContext>({
+    schema: apiSchema,
+    graphqlEndpoint: GRAPHQL_PATH,
+    landingPage: false,
+    cors: false,
+    multipart: false,
+    logging: false,
+    graphiql: options.hasGraphiql && GRAPHIQL,
+    maskedErrors: { maskError: (error) => maskError(error, commands) },
+    context: ({ actor, authorization }) => ({
+      parts: commands,
+      settings,
+      actor,
+      isStillAuthenticated: async () => {
+        const answer = await authenticate(commands.database, authorization)
+        return answer.kind === 'authenticated'
+      },
+    }),
+  })
+}
+
+const GRAPHIQL = {
+  title: 'Tajo',
+  headers: JSON.stringify({ Authorization: 'Bearer <token>' }, null, 2),
+  defaultQuery: `query Overview {
+  viewer { workspaceName tokenName }
+  syncs(first: 10) {
+    edges { node { id name status lastRun { id status counters { read written } } } }
+  }
+}
+`,
+}

@@ -1,0 +1,152 @@
+/**
+ * The HTTP server: the API, its health, and nothing else.
+ *
+ * Invariant: without a valid token nothing is served but GET /health and, where it is enabled, the
+ * GraphiQL page. Stopping ends streams at once and lets plain requests finish for a moment.
+ */
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { authenticate } from '../commands/authenticate.ts'
+import type { CommandContext } from '../commands/context.ts'
+import type { ApiSettings } from '../graphql/context.ts'
+import type { Service } from '../runtime/service.ts'
+import { createEndpoint, GRAPHQL_PATH, type GraphqlEndpoint } from './graphql-endpoint.ts'
+import { attachSocket } from './graphql-socket.ts'
+import { type HealthReport, respondHealth } from './health.ts'
+import { BODY_TOO_LARGE, boundBody, isDeclaredTooLarge } from './request-body.ts'
+import { respondError } from './respond.ts'
+
+export interface HttpServerOptions {
+  readonly host: string
+  /** 0: any free port. */
+  readonly port: number
+  /** Whether to serve the GraphiQL page. */
+  readonly hasGraphiql: boolean
+  readonly commands: CommandContext
+  readonly settings: ApiSettings
+  health(): Promise<HealthReport>
+}
+
+export interface HttpServer extends Service {
+  /** Such as `http://127.0.0.1:4000`. Throws before the start. */
+  address(): string
+}
+
+/** How long plain requests may go on after the stop, in milliseconds. */
+const STOP_DEADLINE_MS = 3_000
+
+export function createHttpServer(options: HttpServerOptions): HttpServer {
+  const endpoint = createEndpoint(options)
+  const open = new Set<ServerResponse>()
+  const server = createServer((request, response) => {
+    open.add(response)
+    response.once('close', () => open.delete(response))
+    respond(options, endpoint, request, response).catch((error: unknown) => {
+      options.commands.logger.error('http.failed', {}, error)
+      response.destroy()
+    })
+  })
+  const socket = attachSocket(server, endpoint, options.commands)
+  return {
+    name: 'http',
+    start: () => listen(server, options),
+    address: () => describeAddress(server),
+    stop: async () => {
+      const closed = new Promise<void>((resolve) => server.close(() => resolve()))
+      await socket.stop()
+      endStreams(open)
+      await settle(closed, options)
+      server.closeAllConnections()
+      await closed
+      await endpoint.dispose()
+    },
+  }
+}
+
+async function respond(
+  options: HttpServerOptions,
+  endpoint: GraphqlEndpoint,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const { commands } = options
+  const path = request.url?.split('?')[0]
+  if (path === '/health' && (request.method === 'GET' || request.method === 'HEAD')) {
+    await respondHealth(response, options.health, commands.logger)
+    return
+  }
+  if (options.hasGraphiql && path === GRAPHQL_PATH && isPageRequest(request)) {
+    await endpoint.handle(request, response, { actor: null, authorization: null })
+    return
+  }
+  const authorization = request.headers.authorization ?? null
+  const answer = await authenticate(commands.database, authorization)
+  if (answer.kind === 'refused') {
+    response.setHeader('www-authenticate', 'Bearer')
+    refuse(response, 401, { code: 'UNAUTHENTICATED', message: answer.message })
+  } else if (path !== GRAPHQL_PATH) {
+    refuse(response, 404, { code: 'NOT_FOUND', message: `The API is at ${GRAPHQL_PATH}.` })
+  } else if (isDeclaredTooLarge(request)) {
+    refuse(response, 413, BODY_TOO_LARGE)
+  } else {
+    const facts = { actor: answer.actor, authorization }
+    await endpoint.handle(boundBody(request), response, facts)
+  }
+}
+
+/** A request for a page is answered with the page, whatever query it carries. */
+function isPageRequest(request: IncomingMessage): boolean {
+  return request.method === 'GET' && request.headers.accept?.includes('text/html') === true
+}
+
+/** The body was not read, so the connection cannot be used again. */
+function refuse(
+  response: ServerResponse,
+  status: number,
+  error: { readonly code: string; readonly message: string },
+): void {
+  response.setHeader('connection', 'close')
+  respondError(response, status, error)
+}
+
+function listen(server: Server, options: HttpServerOptions): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(options.port, options.host, () => {
+      server.off('error', reject)
+      resolve()
+    })
+  })
+}
+
+function describeAddress(server: Server): string {
+  const address = server.address()
+  if (address === null || typeof address === 'string') {
+    throw new Error('The HTTP server does not listen.')
+  }
+  const host = address.family === 'IPv6' ? `[${address.address}]` : address.address
+  return `http://${host}:${address.port}`
+}
+
+/** A stream would go on until its run ends: its client comes back to another process. */
+function endStreams(open: ReadonlySet<ServerResponse>): void {
+  for (const response of open) {
+    if (String(response.getHeader('content-type')).startsWith('text/event-stream')) {
+      response.destroy()
+    }
+  }
+}
+
+/** Waits until every request is answered, but not for ever. */
+async function settle(closed: Promise<void>, options: HttpServerOptions): Promise<void> {
+  const isClosed = new AbortController()
+  const waiting = options.commands.clock
+    .sleep(STOP_DEADLINE_MS, isClosed.signal)
+    .catch((reason: unknown) => {
+      if (!isClosed.signal.aborted) {
+        throw reason
+      }
+    })
+  await Promise.race([closed, waiting])
+  isClosed.abort()
+  await waiting
+}

@@ -1,0 +1,50 @@
+/** Connections: tools connected in a workspace. Credentials lie here sealed only. */
+import { and, eq, inArray } from 'drizzle-orm'
+import type { JsonObject } from '../domain/json.ts'
+import type { Handle } from './database.ts'
+import { connection } from './schema.ts'
+
+export interface StoredConnection {
+  readonly id: string
+  readonly name: string
+  /** The connector's type, such as `file` or `http`. */
+  readonly type: string
+  readonly config: JsonObject
+  /** JSON, sealed for the connection's id; null: the connector takes none. */
+  readonly sealedCredentials: string | null
+}
+
+/** False: the workspace has a connection of that name. */
+export async function insertConnection(
+  tx: Handle,
+  workspaceId: string,
+  created: StoredConnection,
+): Promise<boolean> {
+  const inserted = await tx.orm
+    .insert(connection)
+    .values({ ...created, workspaceId })
+    .onConflictDoNothing({ target: [connection.workspaceId, connection.name] })
+    .returning({ id: connection.id })
+  return inserted.length > 0
+}
+
+/** Those of the ids that the workspace has, in no order. At most one page of ids. */
+export async function findConnections(
+  handle: Handle,
+  workspaceId: string,
+  ids: readonly string[],
+): Promise<readonly StoredConnection[]> {
+  if (ids.length === 0) {
+    return []
+  }
+  return await handle.orm
+    .select({
+      id: connection.id,
+      name: connection.name,
+      type: connection.type,
+      config: connection.config,
+      sealedCredentials: connection.sealedCredentials,
+    })
+    .from(connection)
+    .where(and(eq(connection.workspaceId, workspaceId), inArray(connection.id, [...ids])))
+}

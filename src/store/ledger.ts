@@ -1,0 +1,296 @@
+/**
+ * The ledger: what is in flight (intents) and what has been delivered.
+ *
+ * Invariants: nothing is sent whose intent was not stored under the current fence; a key is completed
+ * at most once, because completing deletes the intent that reserved it; a completed key of the
+ * retention counts wherever its partition lies. Each function is one statement, so that no lock is ever
+ * held across a round trip to a process that may have stopped.
+ */
+import { sql } from 'drizzle-orm'
+import { RECORD_DIGEST_BYTES } from '../domain/delivery.ts'
+import type { Handle } from './database.ts'
+
+/** The holder of a run, as far as the ledger cares. */
+export interface LedgerHolder {
+  readonly syncId: string
+  readonly runId: string
+  readonly epoch: number
+}
+
+/** A page as it is stored and the keys that it would send. */
+export interface PageToOpen {
+  readonly pageDigest: Uint8Array
+  readonly fromCursor: string
+  readonly toCursor: string
+  /** 16 bytes a position. */
+  readonly identities: Uint8Array
+}
+
+/** Records to reserve; the packed columns in the order of `positions`. */
+export interface Chunk {
+  readonly intentId: string
+  readonly connectionId: string
+  readonly positions: readonly number[]
+  /** 12 bytes a record. */
+  readonly recordDigests: Uint8Array
+  /** 16 bytes a record. */
+  readonly destinationIdentities: Uint8Array
+  /** From reserving until the call can have no more effect: request deadline plus settling time. */
+  readonly quietMs: number
+}
+
+export interface CompletedKey {
+  readonly position: number
+  /** 24 hexadecimal characters. */
+  readonly recordDigest: string
+  readonly result: string | null
+}
+
+export interface OpenPageOptions {
+  readonly holder: LedgerHolder
+  readonly page: PageToOpen
+  /** Reserved at once if no key of the page is completed; null: nothing is to be sent, or in several chunks. */
+  readonly chunk: Chunk | null
+  /** Older epochs' intents of this page are dropped: the destination is idempotent and gets them again. */
+  readonly resendsUnknown: boolean
+  readonly retentionMs: number
+}
+
+export interface OpenedPage {
+  /** The newest completed key of each position that has one. */
+  readonly completed: readonly CompletedKey[]
+  readonly isReserved: boolean
+}
+
+type OpenedRow = {
+  readonly completed: string | null
+  readonly isReserved: boolean
+  readonly isHeld: boolean
+}
+
+/**
+ * Stores a page as open, reads its completed keys and, where there are none, reserves its records. Null:
+ * the fence was raised; nothing was stored.
+ */
+export async function openPage(db: Handle, options: OpenPageOptions): Promise<OpenedPage | null> {
+  const { holder, page, chunk, resendsUnknown, retentionMs } = options
+  const digest = bytea(page.pageDigest)
+  const [row] = await db.rows<OpenedRow>(sql`/* ledger.openPage */
+    with fence as (${fenceOf(holder)}),
+    stored as (
+      insert into open_page (sync_id, page_digest, from_cursor, to_cursor, identities)
+      select sync_id, ${digest}, ${page.fromCursor}, ${page.toCursor}, ${bytea(page.identities)}
+      from fence
+      on conflict (sync_id, page_digest) do update
+      set identities = excluded.identities
+      where length(excluded.identities) > length(open_page.identities)
+    ),
+    superseded as (
+      delete from delivery_intent
+      using fence
+      where ${resendsUnknown} and delivery_intent.sync_id = fence.sync_id
+        and delivery_intent.page_digest = ${digest} and delivery_intent.epoch < ${holder.epoch}
+    ),
+    completed as materialized (${completedKeys(page.pageDigest, retentionMs)}),
+    reserved as (${chunk ? insertChunk(holder, page.pageDigest, chunk) : sql`select 1 from fence where false`})
+    select exists (select from fence) as "isHeld", exists (select from reserved) as "isReserved",
+           (select jsonb_agg(jsonb_build_array(position, record_digest, result))
+            from completed)::text as completed`)
+  if (!row?.isHeld) {
+    return null
+  }
+  const completed = JSON.parse(row.completed ?? '[]') as [string, string, string | null][]
+  return {
+    isReserved: row.isReserved,
+    completed: completed.map(([position, recordDigest, result]) => ({
+      position: Number.parseInt(position, 16),
+      recordDigest,
+      result,
+    })),
+  }
+}
+
+/** Reserves a chunk of a page that is stored. False: the fence was raised. */
+export async function reserve(
+  db: Handle,
+  options: {
+    readonly holder: LedgerHolder
+    readonly pageDigest: Uint8Array
+    readonly chunk: Chunk
+  },
+): Promise<boolean> {
+  const { holder, pageDigest, chunk } = options
+  const rows = await db.rows(sql`/* ledger.reserve */
+    with fence as (${fenceOf(holder)}),
+    completed as (select 1 where false)
+    ${insertChunk(holder, pageDigest, chunk)}`)
+  return rows.length > 0
+}
+
+/** One record that the destination has: its place in the chunk, from 0, and the destination's id for it. */
+export interface WrittenRecord {
+  readonly index: number
+  readonly result: string | null
+}
+
+export interface CompleteOptions {
+  readonly intentId: string
+  /** The epoch that reserved it: also a holder that was taken over may record the answer it got. */
+  readonly epoch: number
+  readonly written: readonly WrittenRecord[]
+  /** Places in the chunk whose outcome is unknown, and the id of the intent that goes on naming them. */
+  readonly remaining: { readonly intentId: string; readonly indexes: readonly number[] } | null
+  /** Whether the sync has held records, which a later delivery of the same identity supersedes. */
+  readonly hasHeldRecords: boolean
+}
+
+/** Records a chunk's outcomes and removes its intent. False: the intent is not there any more; nothing was recorded. */
+export async function complete(db: Handle, options: CompleteOptions): Promise<boolean> {
+  const { intentId, epoch, written, remaining } = options
+  const results = JSON.stringify(written.map(({ index, result }) => [index, result]))
+  const rows = await db.rows(sql`/* ledger.complete */
+    with settled as materialized (
+      delete from delivery_intent
+      where id = ${intentId} and epoch = ${epoch}
+      returning sync_id, epoch, run_id, connection_id, page_digest, positions,
+                record_digests || ''::bytea as record_digests,
+                destination_identities || ''::bytea as destination_identities,
+                day, reserved_at, quiet_at
+    ),
+    reserved_record as (
+      select settled.page_digest || int4send(place.position)
+               || substring(settled.record_digests
+                            from place.nth::int * ${RECORD_DIGEST_BYTES} - 11 for 12) as key,
+             settled.day, place.nth::int - 1 as index
+      from settled
+      cross join lateral unnest(settled.positions) with ordinality as place (position, nth)
+    ),
+    answer as (
+      select (item ->> 0)::int as index, item ->> 1 as result
+      from jsonb_array_elements(${results}::text::jsonb) as item
+    ),
+    written as (
+      insert into delivery (key, day, result)
+      select reserved_record.key, reserved_record.day, answer.result
+      from reserved_record
+      join answer on answer.index = reserved_record.index
+      on conflict (key, day) do update
+      set completed_at = excluded.completed_at, result = excluded.result
+    )
+    ${remaining ? sql`, remaining as (${keepRemaining(remaining)})` : sql``}
+    ${options.hasHeldRecords ? sql`, superseded as (${supersedeOlder()})` : sql``}
+    select 1 from settled`)
+  return rows.length > 0
+}
+
+/** An intent that an earlier epoch left behind: in flight once, in doubt now. */
+export type LeftIntent = {
+  readonly id: string
+  readonly epoch: number
+  readonly pageDigest: Uint8Array
+  readonly positions: readonly number[]
+  readonly destinationIdentities: Uint8Array
+  /** 16 bytes a position of the whole page. */
+  readonly pageIdentities: Uint8Array
+}
+
+/** Most intents in doubt that a sync may have; a run reads all of them before it sends anything. */
+const MAX_LEFT_INTENTS = 100_000
+
+/** The intents that older epochs of the sync left. Called after the claim raised the fence, as a statement of its own. */
+export function listLeftIntents(db: Handle, holder: LedgerHolder): Promise<readonly LeftIntent[]> {
+  return db.rows<LeftIntent>(sql`/* ledger.listLeftIntents */
+    select intent.id, intent.epoch, intent.page_digest as "pageDigest", intent.positions,
+           intent.destination_identities as "destinationIdentities",
+           page.identities as "pageIdentities"
+    from delivery_intent as intent
+    join open_page as page
+      on page.sync_id = intent.sync_id and page.page_digest = intent.page_digest
+    where intent.sync_id = ${holder.syncId} and intent.epoch < ${holder.epoch}
+    order by intent.id
+    limit ${MAX_LEFT_INTENTS}`)
+}
+
+/** The completed keys of a page, the newest of each position, as text in hexadecimal. */
+export function completedKeys(pageDigest: Uint8Array, retentionMs: number) {
+  const low = bytea(pageDigest)
+  const high = bytea(Buffer.concat([pageDigest, Buffer.alloc(17, 0xff)]))
+  const retention = sql`${retentionMs}::float8 * interval '1 millisecond'`
+  return sql`
+    select distinct on (substring(delivery.key from 17 for 4))
+           encode(substring(delivery.key from 17 for 4), 'hex') as position,
+           encode(substring(delivery.key from 21 for 12), 'hex') as record_digest,
+           delivery.result
+    from delivery
+    where delivery.key >= ${low} and delivery.key < ${high}
+      and delivery.completed_at > now() - ${retention}
+    order by substring(delivery.key from 17 for 4), delivery.completed_at desc`
+}
+
+/** The sync's fence row, share-locked, if the epoch is still the holder's. */
+function fenceOf(holder: LedgerHolder) {
+  return sql`
+    select sync_id
+    from sync_fence
+    where sync_id = ${holder.syncId} and epoch = ${holder.epoch}
+    for share`
+}
+
+function insertChunk(holder: LedgerHolder, pageDigest: Uint8Array, chunk: Chunk) {
+  return sql`
+    insert into delivery_intent (id, sync_id, epoch, run_id, connection_id, page_digest, positions,
+                                 record_digests, destination_identities, day, quiet_at)
+    select ${chunk.intentId}::uuid, sync_id, ${holder.epoch}::bigint, ${holder.runId}::uuid,
+           ${chunk.connectionId}::uuid, ${bytea(pageDigest)},
+           ${`{${chunk.positions.join(',')}}`}::text::int[], ${bytea(chunk.recordDigests)},
+           ${bytea(chunk.destinationIdentities)}, (now() at time zone 'UTC')::date,
+           now() + ${chunk.quietMs}::float8 * interval '1 millisecond'
+    from fence
+    where not exists (select from completed)
+    returning 1`
+}
+
+/** Puts back an intent for the places that are still unknown, with the moments of the first one. */
+function keepRemaining(remaining: { intentId: string; indexes: readonly number[] }) {
+  return sql`
+    insert into delivery_intent (id, sync_id, epoch, run_id, connection_id, page_digest, positions,
+                                 record_digests, destination_identities, day, reserved_at, quiet_at)
+    select ${remaining.intentId}::uuid, settled.sync_id, settled.epoch, settled.run_id,
+           settled.connection_id, settled.page_digest, kept.positions, kept.record_digests,
+           kept.destination_identities, settled.day, settled.reserved_at, settled.quiet_at
+    from settled
+    cross join lateral (
+      select array_agg(settled.positions[index + 1] order by nth) as positions,
+             string_agg(substring(settled.record_digests from index * 12 + 1 for 12), ''::bytea
+                        order by nth) as record_digests,
+             string_agg(substring(settled.destination_identities from index * 16 + 1 for 16),
+                        ''::bytea order by nth) as destination_identities
+      from unnest(${`{${remaining.indexes.join(',')}}`}::text::int[]) with ordinality
+        as unknown (index, nth)) as kept`
+}
+
+/** Marks held records of the identities just written, if they are older: old never overwrites new. */
+function supersedeOlder() {
+  return sql`
+    update held_record
+    set is_superseded = true
+    from settled
+    cross join lateral unnest(settled.positions) with ordinality as place (position, nth)
+    join answer on answer.index = place.nth - 1
+    join open_page as this_page
+      on this_page.sync_id = settled.sync_id and this_page.page_digest = settled.page_digest
+    join open_page as held_page on held_page.sync_id = settled.sync_id
+    where held_record.sync_id = settled.sync_id
+      and held_record.page_digest = held_page.page_digest
+      and held_record.destination_identity_hash
+        = substring(settled.destination_identities from place.nth::int * 16 - 15 for 16)
+      and (held_page.ordinal < this_page.ordinal
+           or (held_page.ordinal = this_page.ordinal and held_record.position < place.position))
+      and not held_record.is_superseded`
+}
+
+/** Bytes as a parameter that every driver path takes: hexadecimal text, decoded in the statement. */
+export function bytea(bytes: Uint8Array) {
+  const hex = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('hex')
+  return sql`decode(${hex}, 'hex')`
+}

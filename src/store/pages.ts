@@ -1,0 +1,217 @@
+/**
+ * Open pages and the checkpoint.
+ *
+ * Invariants: the checkpoint is one statement under the fence, so cursors, counters and the page change
+ * together or not at all; the saved cursor is never behind which a record without outcome lies; a page
+ * counts once a run.
+ */
+import { sql } from 'drizzle-orm'
+import type { Counters } from '../domain/delivery.ts'
+import type { RunProgress } from '../domain/progress.ts'
+import type { SyncStatus } from '../domain/sync.ts'
+import type { Handle } from './database.ts'
+import { bytea, completedKeys } from './ledger.ts'
+import { PROGRESS_COLUMNS, type ProgressRow, toProgress } from './run-progress.ts'
+import type { RunHolder } from './runs.ts'
+
+/** Most open pages that a run goes through before it reads on. */
+const MAX_OPEN_PAGES = 100_000
+
+/** The digests of the sync's open pages that do not stand in this run's books yet, oldest first. */
+export async function listOpenPages(
+  db: Handle,
+  options: { readonly syncId: string; readonly runId: string },
+): Promise<readonly Uint8Array[]> {
+  const rows = await db.rows<{ pageDigest: Uint8Array }>(sql`/* pages.listOpenPages */
+    select page_digest as "pageDigest"
+    from open_page
+    where sync_id = ${options.syncId} and counted_run_id is distinct from ${options.runId}::uuid
+    order by ordinal
+    limit ${MAX_OPEN_PAGES}`)
+  return rows.map((row) => row.pageDigest)
+}
+
+export type OpenPage = {
+  readonly pageDigest: Uint8Array
+  readonly fromCursor: string
+  readonly toCursor: string
+  /** 16 bytes a position. */
+  readonly identities: Uint8Array
+  /** 12 bytes a position, zeros for none; null: the page has not been kept at a checkpoint. */
+  readonly completed: Uint8Array | null
+  readonly isPassed: boolean
+}
+
+export async function findOpenPage(
+  db: Handle,
+  syncId: string,
+  pageDigest: Uint8Array,
+): Promise<OpenPage | null> {
+  const [row] = await db.rows<OpenPage>(sql`/* pages.findOpenPage */
+    select page_digest as "pageDigest", from_cursor as "fromCursor", to_cursor as "toCursor",
+           identities, completed, is_passed as "isPassed"
+    from open_page
+    where sync_id = ${syncId} and page_digest = ${bytea(pageDigest)}`)
+  return row ?? null
+}
+
+export type HeldRecord = {
+  readonly position: number
+  readonly isSuperseded: boolean
+}
+
+/** The records of a page that earlier runs could not write. */
+export function listHeldRecords(
+  db: Handle,
+  syncId: string,
+  pageDigest: Uint8Array,
+): Promise<readonly HeldRecord[]> {
+  return db.rows<HeldRecord>(sql`/* pages.listHeldRecords */
+    select position, is_superseded as "isSuperseded"
+    from held_record
+    where sync_id = ${syncId} and page_digest = ${bytea(pageDigest)}`)
+}
+
+export async function hasHeldRecords(db: Handle, syncId: string): Promise<boolean> {
+  const [row] = await db.rows<{ isAny: boolean }>(sql`/* pages.hasHeldRecords */
+    select exists (select from held_record where sync_id = ${syncId}) as "isAny"`)
+  return row?.isAny ?? false
+}
+
+/** A record that stays in its page, with why. Hashes in hexadecimal. */
+export interface RecordToHold {
+  readonly position: number
+  readonly identityHash: string
+  readonly destinationIdentityHash: string
+  readonly reason: string
+}
+
+export interface CheckpointOptions {
+  readonly holder: RunHolder
+  readonly pageDigest: Uint8Array
+  readonly toCursor: string
+  /** Every record is written, replayed, skipped or quarantined: the page is closed. */
+  readonly isClean: boolean
+  /** `reached` moves to `toCursor`; false for a page that it passed before. */
+  readonly advances: boolean
+  readonly counters: Counters
+  readonly firstSends: number
+  readonly firstSendsRejected: number
+  readonly held: readonly RecordToHold[]
+  readonly retentionMs: number
+}
+
+export interface Checkpoint {
+  readonly progress: RunProgress
+  /** What a person may have asked for meanwhile. */
+  readonly syncStatus: SyncStatus
+  readonly isCancelRequested: boolean
+}
+
+type CheckpointRow = ProgressRow & {
+  readonly syncStatus: SyncStatus
+  readonly isCancelRequested: boolean
+}
+
+/** Moves past a page whose every record has its outcome. Null: the fence was raised; nothing has changed. */
+export async function checkpoint(
+  db: Handle,
+  options: CheckpointOptions,
+): Promise<Checkpoint | null> {
+  const { holder, counters, isClean, advances } = options
+  const digest = bytea(options.pageDigest)
+  const [row] = await db.rows<CheckpointRow>(sql`/* pages.checkpoint */
+    with fence as (
+      update sync_fence
+      set reached = case when ${advances} then ${options.toCursor} else reached end,
+          saved_cursor = coalesce(
+            (select front.from_cursor
+             from open_page as front
+             where front.sync_id = ${holder.syncId}
+               and not (${isClean} and front.page_digest = ${digest})
+             order by front.ordinal
+             limit 1),
+            case when ${advances} then ${options.toCursor} else reached end)
+      where sync_id = ${holder.syncId} and epoch = ${holder.epoch}
+      returning sync_id
+    ),
+    progressed as (
+      update run
+      set "read" = run."read" + ${counters.read}, written = run.written + ${counters.written},
+          replayed = run.replayed + ${counters.replayed},
+          rejected = run.rejected + ${counters.rejected},
+          in_doubt = run.in_doubt + ${counters.inDoubt},
+          quarantined = run.quarantined + ${counters.quarantined},
+          skipped = run.skipped + ${counters.skipped},
+          first_sends = run.first_sends + ${options.firstSends},
+          first_sends_rejected = run.first_sends_rejected + ${options.firstSendsRejected},
+          event_n = run.event_n + 1, progress_at = now(), take_overs = 0
+      from fence
+      where run.id = ${holder.runId} and run.status = 'running'
+        and run.worker_id = ${holder.workerId} and run.epoch = ${holder.epoch}
+      returning ${PROGRESS_COLUMNS}, run.cancel_requested_at is not null as "isCancelRequested"
+    ),
+    ${isClean ? closePage(digest) : keepPage(options)},
+    resolved as (
+      delete from held_record
+      using fence
+      where held_record.sync_id = fence.sync_id and held_record.page_digest = ${digest}
+        and held_record.position <> all (${`{${options.held.map((h) => h.position).join(',')}}`}::text::int[])
+    )
+    ${options.held.length > 0 ? sql`, held as (${hold(options)})` : sql``}
+    select progressed.*, sync.status as "syncStatus"
+    from progressed
+    join sync on sync.id = progressed."syncId"`)
+  return row ? toCheckpoint(row) : null
+}
+
+function toCheckpoint(row: CheckpointRow): Checkpoint {
+  const { syncStatus, isCancelRequested } = row
+  return { progress: toProgress(row), syncStatus, isCancelRequested }
+}
+
+function closePage(digest: ReturnType<typeof bytea>) {
+  return sql`closed as (
+      delete from open_page
+      using fence
+      where open_page.sync_id = fence.sync_id and open_page.page_digest = ${digest}
+    )`
+}
+
+/** Keeps the page with its own completed keys, which it needs after the ledger has forgotten them. */
+function keepPage(options: CheckpointOptions) {
+  const { holder, pageDigest, advances, retentionMs } = options
+  return sql`completed as materialized (${completedKeys(pageDigest, retentionMs)}),
+    kept as (
+      update open_page
+      set is_passed = open_page.is_passed or ${advances}, counted_run_id = ${holder.runId}::uuid,
+          completed = (
+            select string_agg(
+              coalesce(
+                decode(completed.record_digest, 'hex'),
+                nullif(substring(open_page.completed from place * 12 + 1 for 12), ''::bytea),
+                decode('000000000000000000000000', 'hex')),
+              ''::bytea order by place)
+            from generate_series(0, length(open_page.identities) / 16 - 1) as place
+            left join completed on completed.position = encode(int4send(place), 'hex'))
+      from fence
+      where open_page.sync_id = fence.sync_id and open_page.page_digest = ${bytea(pageDigest)}
+    )`
+}
+
+function hold(options: CheckpointOptions) {
+  const { holder, pageDigest, held } = options
+  return sql`
+    insert into held_record (sync_id, page_digest, position, identity_hash,
+                             destination_identity_hash, reason, first_run_id, last_run_id)
+    select fence.sync_id, ${bytea(pageDigest)}, record.position,
+           decode(record."identityHash", 'hex'), decode(record."destinationIdentityHash", 'hex'),
+           record.reason, ${holder.runId}::uuid, ${holder.runId}::uuid
+    from fence
+    cross join jsonb_to_recordset(${JSON.stringify(held)}::text::jsonb)
+      as record (position int, "identityHash" text, "destinationIdentityHash" text, reason text)
+    on conflict (sync_id, page_digest, position) do update
+    set reason = excluded.reason,
+        runs = held_record.runs + (held_record.last_run_id <> excluded.last_run_id)::int,
+        last_run_id = excluded.last_run_id, rejected_at = now()`
+}

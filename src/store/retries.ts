@@ -1,0 +1,52 @@
+/** How runs are linked by retries. */
+import { and, eq, sql } from 'drizzle-orm'
+import type { RunStatus } from '../domain/run.ts'
+import type { Handle } from './database.ts'
+import { run } from './schema.ts'
+
+export interface RetriedRun {
+  readonly id: string
+  readonly syncId: string
+  readonly status: RunStatus
+  /** The succeeded retry that took it out of the DLQ. */
+  readonly resolvedByRunId: string | null
+}
+
+export async function findRetriedRun(
+  handle: Handle,
+  workspaceId: string,
+  id: string,
+): Promise<RetriedRun | null> {
+  const found = await handle.orm
+    .select({
+      id: run.id,
+      syncId: run.syncId,
+      status: run.status,
+      resolvedByRunId: run.resolvedByRunId,
+    })
+    .from(run)
+    .where(and(eq(run.workspaceId, workspaceId), eq(run.id, id)))
+  return found[0] ?? null
+}
+
+/** The last of the chain of retries that starts with the run; null: it was never retried. */
+export async function findLatestRetry(
+  handle: Handle,
+  runId: string,
+): Promise<{ id: string } | null> {
+  const [latest] = await handle.rows<{ id: string }>(sql`/* retries.findLatestRetry */
+    with recursive retry (id, depth) as (
+      select id, 1
+      from run
+      where retry_of = ${runId}
+      union all
+      select later.id, retry.depth + 1
+      from retry
+      join run as later on later.retry_of = retry.id
+    )
+    select id
+    from retry
+    order by depth desc
+    limit 1`)
+  return latest ?? null
+}

@@ -1,0 +1,64 @@
+/** Bearer tokens. Only their hashes are kept, so a copy of the database opens nothing. */
+import { and, eq, isNull, sql } from 'drizzle-orm'
+import type { Instant } from '../runtime/clock.ts'
+import type { Handle } from './database.ts'
+import { accessToken } from './schema.ts'
+
+export interface NewToken {
+  readonly id: string
+  readonly workspaceId: string
+  readonly name: string
+  /** SHA-256 of the token's text: 32 bytes. */
+  readonly tokenHash: Uint8Array
+  /** Null: it does not expire. */
+  readonly expiresAt: Instant | null
+}
+
+export interface FoundToken {
+  readonly id: string
+  readonly workspaceId: string
+  readonly name: string
+  readonly isExpired: boolean
+  readonly isRevoked: boolean
+}
+
+export async function insertToken(handle: Handle, token: NewToken): Promise<void> {
+  await handle.orm.insert(accessToken).values({ ...token, tokenHash: Buffer.from(token.tokenHash) })
+}
+
+export async function findTokenByHash(
+  handle: Handle,
+  tokenHash: Uint8Array,
+): Promise<FoundToken | null> {
+  const found = await handle.orm
+    .select({
+      id: accessToken.id,
+      workspaceId: accessToken.workspaceId,
+      name: accessToken.name,
+      isExpired: sql<boolean>`coalesce(${accessToken.expiresAt} <= now(), false)`,
+      isRevoked: sql<boolean>`${accessToken.revokedAt} is not null`,
+    })
+    .from(accessToken)
+    .where(eq(accessToken.tokenHash, Buffer.from(tokenHash)))
+  return found[0] ?? null
+}
+
+/** False: the workspace has no such token, or it was revoked before. */
+export async function revokeToken(
+  handle: Handle,
+  workspaceId: string,
+  tokenId: string,
+): Promise<boolean> {
+  const revoked = await handle.orm
+    .update(accessToken)
+    .set({ revokedAt: sql`now()` })
+    .where(
+      and(
+        eq(accessToken.id, tokenId),
+        eq(accessToken.workspaceId, workspaceId),
+        isNull(accessToken.revokedAt),
+      ),
+    )
+    .returning({ id: accessToken.id })
+  return revoked.length > 0
+}

@@ -1,0 +1,154 @@
+/**
+ * Workers: the processes that run syncs, and taking over from one that fell silent.
+ *
+ * Invariants: a worker beats on a row of its own (never on a run's); silence is what an observer saw,
+ * so a take-over names the beat it saw and changes nothing when there was another one since; it raises
+ * the fence, so that whatever the old worker still sends to PostgreSQL changes nothing.
+ */
+import { sql } from 'drizzle-orm'
+import type { Failure } from '../domain/failure.ts'
+import type { RunProgress } from '../domain/progress.ts'
+import type { Clock } from '../runtime/clock.ts'
+import type { Handle } from './database.ts'
+import { PROGRESS_COLUMNS, type ProgressRow, toProgress } from './run-progress.ts'
+
+export async function registerWorker(
+  db: Handle,
+  worker: { readonly id: string; readonly host: string; readonly pid: number },
+): Promise<void> {
+  await db.rows(sql`/* workers.registerWorker */
+    insert into worker (id, host, pid)
+    values (${worker.id}, ${worker.host}, ${worker.pid})`)
+}
+
+export async function beat(db: Handle, workerId: string): Promise<void> {
+  await db.rows(sql`/* workers.beat */
+    update worker
+    set beat_n = beat_n + 1, beat_at = now()
+    where id = ${workerId}`)
+}
+
+export async function markStopped(db: Handle, workerId: string): Promise<void> {
+  await db.rows(sql`/* workers.markStopped */
+    update worker
+    set stopped_at = now()
+    where id = ${workerId}`)
+}
+
+/** A running run with the last beat of its worker. */
+export type RunningRun = {
+  readonly runId: string
+  readonly syncId: string
+  readonly workerId: string
+  readonly epoch: number
+  readonly takeOvers: number
+  /** -1 when the worker has no row. */
+  readonly beatN: number
+}
+
+/** Runs that one look at the workers takes in. */
+const MAX_RUNNING_RUNS = 10_000
+
+export function listRunningRuns(db: Handle): Promise<readonly RunningRun[]> {
+  return db.rows<RunningRun>(sql`/* workers.listRunningRuns */
+    select run.id as "runId", run.sync_id as "syncId", run.worker_id as "workerId", run.epoch,
+           run.take_overs as "takeOvers", coalesce(worker.beat_n, -1) as "beatN"
+    from run
+    left join worker on worker.id = run.worker_id
+    where run.status = 'running'
+    order by run.worker_id
+    limit ${MAX_RUNNING_RUNS}`)
+}
+
+/** running, worker silent → queued, due now; counts the take-over. Null: it beat again, or the run has moved on. */
+export async function recoverRun(db: Handle, seen: RunningRun): Promise<RunProgress | null> {
+  const [row] = await db.rows<ProgressRow>(sql`/* workers.recoverRun */
+    with raised as (${raiseFence(seen)}),
+    ended as (
+      update run
+      set status = 'queued', worker_id = null, due_at = date_trunc('milliseconds', now()), epoch = raised.epoch, event_n = 0,
+          take_overs = run.take_overs + 1
+      from raised
+      where run.id = ${seen.runId}
+      returning ${PROGRESS_COLUMNS}, run.claims
+    ),
+    closed as (${closeTakenOver('recovered', null)})
+    select * from ended`)
+  return row ? toProgress(row) : null
+}
+
+/** running, worker silent → failed: the run ended its worker time after time. */
+export async function closeRunOfSilentWorker(
+  db: Handle,
+  seen: RunningRun,
+  failure: Failure,
+): Promise<RunProgress | null> {
+  const [row] = await db.rows<ProgressRow>(sql`/* workers.closeRunOfSilentWorker */
+    with raised as (${raiseFence(seen)}),
+    ended as (
+      update run
+      set status = 'failed', finished_at = now(), epoch = raised.epoch, event_n = 0,
+          take_overs = run.take_overs + 1, failure_code = ${failure.code},
+          failure_step = ${failure.step}, failure_subject = ${failure.subject},
+          failure_detail = ${failure.detail}
+      from raised
+      where run.id = ${seen.runId}
+      returning ${PROGRESS_COLUMNS}, run.claims
+    ),
+    closed as (${closeTakenOver('recovered', failure)}),
+    settled as (
+      update sync
+      set status = 'paused', updated_at = now()
+      from ended
+      where sync.id = ended."syncId" and sync.status = 'pausing'
+    )
+    select * from ended`)
+  return row ? toProgress(row) : null
+}
+
+/** Locks sync, fence and run, in that order, and raises the fence if all is still as it was seen. */
+function raiseFence(seen: RunningRun) {
+  return sql`
+    update sync_fence
+    set epoch = sync_fence.epoch + 1
+    from (select id from sync where id = ${seen.syncId} for no key update) as locked_sync
+    cross join lateral (
+      select sync_id
+      from sync_fence as held_fence
+      where held_fence.sync_id = locked_sync.id and held_fence.epoch = ${seen.epoch}
+      for no key update) as locked_fence
+    cross join lateral (
+      select id
+      from run
+      where id = ${seen.runId} and sync_id = locked_fence.sync_id and status = 'running'
+        and worker_id = ${seen.workerId} and epoch = ${seen.epoch}
+      for no key update) as locked_run
+    where sync_fence.sync_id = locked_fence.sync_id
+      and coalesce((select beat_n from worker where id = ${seen.workerId}), -1) = ${seen.beatN}
+    returning sync_fence.epoch`
+}
+
+function closeTakenOver(outcome: string, failure: Failure | null) {
+  return sql`
+    update attempt
+    set finished_at = now(), outcome = ${outcome}, failure_code = ${failure?.code ?? null},
+        failure_detail = ${failure?.detail ?? null}
+    from ended
+    where attempt.run_id = ended."runId" and attempt.number = ended.claims`
+}
+
+/** How long ago the worker beat, by the database's clock; null: there is no such worker. */
+export async function findBeatAgeMs(db: Handle, workerId: string): Promise<number | null> {
+  const [row] = await db.rows<{ ageMs: number }>(sql`/* workers.findBeatAgeMs */
+    select round(extract(epoch from now() - beat_at) * 1000)::float8 as "ageMs"
+    from worker
+    where id = ${workerId}`)
+  return row?.ageMs ?? null
+}
+
+/** This process's clock minus the database's, give or take half a round trip. */
+export async function measureClockDifferenceMs(db: Handle, clock: Clock): Promise<number> {
+  const [row] = await db.rows<{ nowMs: number }>(sql`/* workers.measureClockDifferenceMs */
+    select round(extract(epoch from clock_timestamp()) * 1000)::float8 as "nowMs"`)
+  return row ? clock.now().getTime() - row.nowMs : 0
+}

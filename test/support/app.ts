@@ -1,0 +1,128 @@
+/**
+ * The API in this process: a real database, the real server on a free port, the real connectors below a
+ * temporary directory, the bus of a single process. No engine: runs stand as the test put them.
+ */
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { afterAll, beforeAll } from 'vitest'
+import { createApiClient, type ApiClient } from '../../src/client/api-client.ts'
+import type { CommandContext } from '../../src/commands/context.ts'
+import { createHttpDestination } from '../../src/connectors/destinations/http-destination.ts'
+import { createHttpClient } from '../../src/connectors/http-client.ts'
+import { createRegistry } from '../../src/connectors/registry.ts'
+import { createFileSource } from '../../src/connectors/sources/file/file-source.ts'
+import { createMemoryBus } from '../../src/coordination/memory/bus.ts'
+import type { ApiSettings } from '../../src/graphql/context.ts'
+import type { HealthReport } from '../../src/http/health.ts'
+import { createHttpServer } from '../../src/http/server.ts'
+import { systemClock } from '../../src/runtime/clock.ts'
+import { createIdSource, systemRandom } from '../../src/runtime/random.ts'
+import { createSealer, SEALING_KEY_BYTES } from '../../src/runtime/seal.ts'
+import type { Database } from '../../src/store/database.ts'
+import { DATABASE_KINDS, useDatabase } from './databases.ts'
+import { makeWorkspace, type TestWorkspace } from './factories.ts'
+import { createRecordingLogger, type RecordingLogger } from './recording-logger.ts'
+import { watchBus, type WatchedBus } from './watched-bus.ts'
+
+export interface TestApi {
+  readonly address: string
+  readonly database: Database
+  readonly bus: WatchedBus
+  readonly logger: RecordingLogger
+  readonly parts: CommandContext
+  /** A workspace of its own and a client that its token opens. */
+  makeWorkspace(): Promise<TestWorkspace & { readonly client: ApiClient }>
+  client(token: string | null): ApiClient
+  /** Writes a file below the root of the file source. */
+  writeFile(path: string, content: string): Promise<void>
+  setHealth(report: HealthReport): void
+  stop(): Promise<void>
+}
+
+export interface TestApiOptions {
+  readonly settings?: Partial<ApiSettings>
+  readonly hasGraphiql?: boolean
+}
+
+/** Long enough that no test sees one it does not ask for. */
+const NO_KEEP_ALIVE_MS = 60_000
+
+export async function openApi(database: Database, options: TestApiOptions = {}): Promise<TestApi> {
+  const rootDirectory = await mkdtemp(join(tmpdir(), 'tajo-test-files-'))
+  const logger = createRecordingLogger()
+  const bus = watchBus(createMemoryBus(logger))
+  const httpClient = createHttpClient({ clock: systemClock })
+  const parts: CommandContext = {
+    database,
+    bus,
+    clock: systemClock,
+    logger,
+    ids: createIdSource(systemClock, systemRandom),
+    registry: createRegistry(
+      [createFileSource({ rootDirectory })],
+      [createHttpDestination({ client: httpClient })],
+    ),
+    sealer: createSealer(systemRandom.bytes(SEALING_KEY_BYTES), systemRandom),
+  }
+  let health: HealthReport = { database: { isHealthy: true, detail: null } }
+  const server = createHttpServer({
+    host: '127.0.0.1',
+    port: 0,
+    hasGraphiql: options.hasGraphiql ?? false,
+    commands: parts,
+    settings: {
+      progressStaleAfterMs: 120_000,
+      keepAliveMs: NO_KEEP_ALIVE_MS,
+      ...options.settings,
+    },
+    health: () => Promise.resolve(health),
+  })
+  await server.start()
+  const address = server.address()
+  const client = (token: string | null) => createApiClient({ address, token })
+  return {
+    address,
+    database,
+    bus,
+    logger,
+    parts,
+    client,
+    makeWorkspace: async () => {
+      const made = await makeWorkspace(database)
+      return { ...made, client: client(made.token) }
+    },
+    writeFile: async (path, content) => {
+      const file = join(rootDirectory, path)
+      await mkdir(dirname(file), { recursive: true })
+      await writeFile(file, content)
+    },
+    setHealth: (report) => {
+      health = report
+    },
+    stop: async () => {
+      await server.stop()
+      httpClient.close()
+      await rm(rootDirectory, { recursive: true, force: true })
+    },
+  }
+}
+
+/** Registers one database and one API for the enclosing suite; tests keep apart by workspace. */
+export function useApi(options: TestApiOptions = {}): () => TestApi {
+  const database = useDatabase(DATABASE_KINDS[0] ?? 'embedded')
+  let api: TestApi | null = null
+  beforeAll(async () => {
+    api = await openApi(database(), options)
+  })
+  afterAll(async () => {
+    await api?.stop()
+    api = null
+  })
+  return () => {
+    if (api === null) {
+      throw new Error('The API is open only while the tests of its suite run.')
+    }
+    return api
+  }
+}

@@ -1,0 +1,228 @@
+/**
+ * An HTTP API that remembers what was done to it: the oracle of every test about doubled and lost writes.
+ *
+ * It takes one record a request (`Idempotency-Key`) and many (`records` with a key each), and applies a
+ * key once, unless it is told not to honour keys. How it reacts can be scripted request by request;
+ * whatever it answers, what it *did* stands in `effects`.
+ */
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+
+/** What the destination does with one request. Whoever leaves `isApplied` out says: not applied. */
+export type Reaction =
+  /** Applies and answers as an API should. */
+  | { readonly kind: 'apply' }
+  /** Applies, and answers for each record what `of` says (only where `records` came). */
+  | {
+      readonly kind: 'results'
+      of(key: string, record: unknown): Readonly<Record<string, unknown>> | null
+    }
+  | {
+      readonly kind: 'answer'
+      readonly status: number
+      readonly body?: string
+      readonly headers?: Readonly<Record<string, string>>
+      readonly isApplied?: boolean
+    }
+  /** The connection is reset without an answer. */
+  | { readonly kind: 'reset'; readonly isApplied?: boolean }
+  /** Half of the answer, then the connection closes. */
+  | { readonly kind: 'halfBody'; readonly isApplied?: boolean }
+  /** No answer, until the caller gives up. */
+  | { readonly kind: 'hang'; readonly isApplied?: boolean }
+
+export interface RecordedRequest {
+  readonly method: string
+  readonly path: string
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>
+  readonly body: string
+  /** Delivery keys of the records it carried, in order. */
+  readonly keys: readonly string[]
+}
+
+export interface RecordingDestination {
+  readonly url: string
+  readonly requests: readonly RecordedRequest[]
+  /** How often each key was applied: 2 is a doubled write. */
+  readonly effects: ReadonlyMap<string, number>
+  /** The record that each key was last applied with. */
+  readonly records: ReadonlyMap<string, unknown>
+  /** The next requests get these reactions, in order; after them `always`. */
+  script(...reactions: readonly Reaction[]): void
+  /** What every request gets that no script is left for. */
+  always(reaction: Reaction): void
+  /** Resolves with the next request, once its reaction has been carried out. */
+  nextRequest(): Promise<RecordedRequest>
+  close(): Promise<void>
+}
+
+export interface RecordingOptions {
+  /** Default true. False: the same key again is applied again. */
+  readonly honoursKeys?: boolean
+}
+
+interface Write {
+  readonly key: string
+  readonly record: unknown
+}
+
+export async function startRecordingDestination(
+  options: RecordingOptions = {},
+): Promise<RecordingDestination> {
+  const recorder = new Recorder(options.honoursKeys ?? true)
+  const server = createServer((request, response) => {
+    recorder.take(request, response).catch((error: unknown) => response.destroy(error as Error))
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  return {
+    url: `http://127.0.0.1:${port}`,
+    requests: recorder.requests,
+    effects: recorder.effects,
+    records: recorder.records,
+    script: (...reactions) => recorder.script.push(...reactions),
+    always: (reaction) => {
+      recorder.standing = reaction
+    },
+    nextRequest: () => new Promise((resolve) => recorder.waiting.push(resolve)),
+    close: () => closeServer(server),
+  }
+}
+
+class Recorder {
+  readonly requests: RecordedRequest[] = []
+  readonly effects = new Map<string, number>()
+  readonly records = new Map<string, unknown>()
+  readonly script: Reaction[] = []
+  readonly waiting: ((request: RecordedRequest) => void)[] = []
+  standing: Reaction = { kind: 'apply' }
+  readonly #honoursKeys: boolean
+
+  constructor(honoursKeys: boolean) {
+    this.#honoursKeys = honoursKeys
+  }
+
+  async take(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const body = await readBody(request)
+    const parsed: unknown = JSON.parse(body)
+    const writes = readWrites(request, parsed)
+    const recorded: RecordedRequest = {
+      method: request.method ?? '',
+      path: request.url ?? '',
+      headers: request.headers,
+      body,
+      keys: writes.map(({ key }) => key),
+    }
+    this.requests.push(recorded)
+    const reaction = this.script.shift() ?? this.standing
+    this.#react(reaction, { writes, isPage: isPage(parsed), request, response })
+    for (const resolve of this.waiting.splice(0)) {
+      resolve(recorded)
+    }
+  }
+
+  #react(
+    reaction: Reaction,
+    call: {
+      readonly writes: readonly Write[]
+      readonly isPage: boolean
+      readonly request: IncomingMessage
+      readonly response: ServerResponse
+    },
+  ): void {
+    const { writes, request, response } = call
+    if (reaction.kind === 'apply' || reaction.kind === 'results' || reaction.isApplied) {
+      const applied = reaction.kind === 'results' ? writes.filter(isWritten(reaction)) : writes
+      for (const write of applied) {
+        this.#apply(write)
+      }
+    }
+    switch (reaction.kind) {
+      case 'apply':
+        response.writeHead(200, { 'content-type': 'application/json' })
+        response.end(
+          JSON.stringify(
+            call.isPage ? { results: writes.map(asWritten) } : { id: idOf(writes[0]) },
+          ),
+        )
+        return
+      case 'results':
+        response.writeHead(200, { 'content-type': 'application/json' })
+        response.end(
+          JSON.stringify({
+            results: writes
+              .map(({ key, record }) => ({ key, told: reaction.of(key, record) }))
+              .filter(({ told }) => told !== null)
+              .map(({ key, told }) => ({ key, ...told })),
+          }),
+        )
+        return
+      case 'answer':
+        response.writeHead(reaction.status, {
+          'content-type': 'application/json',
+          ...reaction.headers,
+        })
+        response.end(reaction.body ?? '')
+        return
+      case 'halfBody':
+        response.writeHead(200, { 'content-type': 'application/json', 'content-length': '1000' })
+        response.write('{"id":"', () => request.socket.destroy())
+        return
+      case 'reset':
+        request.socket.resetAndDestroy()
+        return
+      case 'hang':
+        return
+    }
+  }
+
+  #apply({ key, record }: Write): void {
+    const before = this.effects.get(key) ?? 0
+    if (before === 0 || !this.#honoursKeys) {
+      this.effects.set(key, before + 1)
+      this.records.set(key, record)
+    }
+  }
+}
+
+function isWritten(reaction: Extract<Reaction, { kind: 'results' }>): (write: Write) => boolean {
+  return ({ key, record }) => reaction.of(key, record)?.['status'] === 'written'
+}
+
+function asWritten(write: Write): Readonly<Record<string, unknown>> {
+  return { key: write.key, status: 'written', id: idOf(write) }
+}
+
+/** The id that the destination gives a record: the same for the same key. */
+function idOf(write: Write | undefined): string {
+  return `r-${write?.key.slice(0, 12)}`
+}
+
+function isPage(body: unknown): body is { records: Write[] } {
+  return (
+    typeof body === 'object' && body !== null && 'records' in body && Array.isArray(body.records)
+  )
+}
+
+function readWrites(request: IncomingMessage, body: unknown): readonly Write[] {
+  if (isPage(body)) {
+    return body.records
+  }
+  const key = String(request.headers['idempotency-key'] ?? '').replace(/^"|"$/g, '')
+  return [{ key, record: body }]
+}
+
+async function readBody(request: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = []
+  for await (const chunk of request) {
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks).toString('utf8')
+}
+
+function closeServer(server: Server): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.close((error) => (error ? reject(error) : resolve()))
+    server.closeAllConnections()
+  })
+}
