@@ -15,6 +15,7 @@ const config: CodegenConfig = {
         useTypeImports: true,
         enumsAsTypes: true,
         strictScalars: true,
+        inputMaybeValue: 'T | null | undefined',
         scalars: { DateTime: 'string', JSON: 'unknown', ID: 'string' },
       },
     },

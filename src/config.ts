@@ -72,7 +72,7 @@ const duration = (fallbackMs: number, least: number, most: number) =>
 /** Empty variables count as unset: that is what a deployment file leaves behind. */
 const optionalText = z.string().optional()
 
-const ENVIRONMENT = z.object({
+export const ENVIRONMENT = z.object({
   DATABASE_URL: z
     .url({ protocol: /^postgres(ql)?$/, error: 'must be a postgres:// address' })
     .optional(),

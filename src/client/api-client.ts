@@ -24,7 +24,7 @@ export class ApiError extends Error {
   }
 }
 
-export interface ApiErrorEntry {
+interface ApiErrorEntry {
   readonly message: string
   readonly path?: readonly (string | number)[] | undefined
   readonly extensions?: Readonly<Record<string, unknown>> | undefined

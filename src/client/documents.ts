@@ -10,31 +10,6 @@ export const ViewerQuery = graphql(`
   }
 `)
 
-export const ConnectionsQuery = graphql(`
-  query Connections($first: Int, $after: String, $last: Int, $before: String) {
-    connections(first: $first, after: $after, last: $last, before: $before) {
-      edges {
-        cursor
-        node {
-          id
-          name
-          type
-          roles
-          config
-          hasCredentials
-          createdAt
-        }
-      }
-      pageInfo {
-        hasNextPage
-        hasPreviousPage
-        startCursor
-        endCursor
-      }
-    }
-  }
-`)
-
 export const SyncQuery = graphql(`
   query Sync($id: ID!) {
     sync(id: $id) {
@@ -87,37 +62,6 @@ export const SyncQuery = graphql(`
     onRejected
     onBrokenRecord
     pageSize
-  }
-`)
-
-export const SyncsQuery = graphql(`
-  query Syncs($first: Int, $after: String) {
-    syncs(first: $first, after: $after) {
-      edges {
-        node {
-          id
-          name
-          status
-          hasUnpublishedChanges
-          draft {
-            sourceConnection {
-              name
-            }
-            destinationConnection {
-              name
-            }
-          }
-          lastRun {
-            id
-            status
-          }
-        }
-      }
-      pageInfo {
-        hasNextPage
-        endCursor
-      }
-    }
   }
 `)
 
@@ -210,41 +154,6 @@ export const RunQuery = graphql(`
   }
 `)
 
-export const RunsQuery = graphql(`
-  query Runs($first: Int, $after: String, $last: Int, $before: String, $filter: RunFilter) {
-    runs(first: $first, after: $after, last: $last, before: $before, filter: $filter) {
-      edges {
-        cursor
-        node {
-          ...RunSummary
-        }
-      }
-      pageInfo {
-        hasNextPage
-        hasPreviousPage
-        startCursor
-        endCursor
-      }
-    }
-  }
-`)
-
-export const FailuresQuery = graphql(`
-  query Failures($first: Int, $after: String, $filter: FailureFilter) {
-    failures(first: $first, after: $after, filter: $filter) {
-      edges {
-        node {
-          ...RunSummary
-        }
-      }
-      pageInfo {
-        hasNextPage
-        endCursor
-      }
-    }
-  }
-`)
-
 export const FailureCatalogueQuery = graphql(`
   query FailureCatalogue {
     failureCatalogue {
@@ -297,7 +206,7 @@ export const CreateConnectionMutation = graphql(`
       runId
     }
     ... on NothingToRetry {
-      latestRunId: runId
+      latestRetryId
     }
   }
 `)

@@ -4,9 +4,11 @@
  * Runs outside transactions (a source may have to look at a file). Connections are never changed or
  * removed, so what held here still holds in the transaction that follows.
  */
+
+import { ConnectorError, type SourceConnector } from '../connectors/source.ts'
 import { isUuid } from '../domain/ids.ts'
 import { isJsonObject, type JsonObject, type JsonValue } from '../domain/json.ts'
-import { compileMapping } from '../domain/mapping.ts'
+import { compileMapping, findUnknownFields, type MappingProblem } from '../domain/mapping.ts'
 import { MAX_PAGE_RECORDS } from '../domain/page.ts'
 import type { BrokenRecordPolicy, RejectionPolicy, SyncConfig } from '../domain/sync.ts'
 import { findConnections } from '../store/connections.ts'
@@ -34,6 +36,8 @@ export type CheckedSettings =
 
 interface CheckedSide {
   readonly options: JsonObject
+  /** The fields that records have; null: nobody can tell. */
+  readonly fields: readonly string[] | null
   readonly problems: readonly InputProblem[]
 }
 
@@ -52,7 +56,7 @@ export async function checkSyncSettings(
   const problems = [
     ...source.problems,
     ...destination.problems,
-    ...checkMapping(settings.mapping),
+    ...checkMapping(settings.mapping, source.fields),
     ...checkPageSize(settings.pageSize),
   ]
   if (problems.length > 0 || !isJsonObject(settings.mapping)) {
@@ -101,14 +105,30 @@ async function checkSource(
     return side([{ field, reason: `A connection of type ${type} cannot be read from.` }, ...named])
   }
   const options = parseObject('streamOptions', settings.streamOptions, connector.streamOptions)
-  // Without valid options a source cannot tell what the stream consists of.
-  const problem =
+  const { problem, fields } =
+    // Without valid options a source cannot tell what the stream consists of.
     named.length === 0 && options.value
-      ? await connector.describeStreamProblem(settings.stream, options.value)
-      : null
+      ? await askStream(connector, settings.stream, options.value)
+      : { problem: null, fields: null }
   return {
     options: options.value ?? {},
+    fields,
     problems: [...named, ...describe('stream', problem), ...options.problems],
+  }
+}
+
+async function askStream(connector: SourceConnector, stream: string, options: JsonObject) {
+  const problem = await connector.describeStreamProblem(stream, options)
+  if (problem !== null) {
+    return { problem, fields: null }
+  }
+  try {
+    return { problem, fields: await connector.listFields(stream, options) }
+  } catch (error) {
+    if (error instanceof ConnectorError) {
+      return { problem: error.message, fields: null }
+    }
+    throw error
   }
 }
 
@@ -130,26 +150,31 @@ function checkDestination(
   const problem = named.length === 0 ? connector.describeObjectProblem(settings.object) : null
   return {
     options: options.value ?? {},
+    fields: null,
     problems: [...named, ...describe('object', problem), ...options.problems],
   }
 }
 
 const NO_CONNECTION = 'There is no connection with this id.'
 
-function checkMapping(mapping: JsonValue): readonly InputProblem[] {
+function checkMapping(
+  mapping: JsonValue,
+  fields: readonly string[] | null,
+): readonly InputProblem[] {
   const unfit = describeUnfitJson(mapping)
   if (unfit) {
     return [{ field: 'mapping', reason: unfit }]
   }
   const compiled = compileMapping(mapping)
-  if (compiled.kind === 'compiled') {
-    return []
+  if (compiled.kind === 'invalid') {
+    return compiled.problems.map(toInputProblem)
   }
-  return compiled.problems.map(({ field, reason }) => ({
-    // The mapping as a whole is named in brackets.
-    field: field.startsWith('(') ? 'mapping' : `mapping.${field}`,
-    reason,
-  }))
+  return fields === null ? [] : findUnknownFields(compiled.mapping, fields).map(toInputProblem)
+}
+
+function toInputProblem({ field, reason }: MappingProblem): InputProblem {
+  // The mapping as a whole is named in brackets.
+  return { field: field.startsWith('(') ? 'mapping' : `mapping.${field}`, reason }
 }
 
 function checkPageSize(pageSize: number): readonly InputProblem[] {
@@ -161,7 +186,7 @@ function checkPageSize(pageSize: number): readonly InputProblem[] {
 }
 
 function side(problems: readonly InputProblem[]): CheckedSide {
-  return { options: {}, problems }
+  return { options: {}, fields: null, problems }
 }
 
 function describe(field: string, reason: string | null): readonly InputProblem[] {

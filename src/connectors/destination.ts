@@ -44,6 +44,7 @@ export interface DestinationWriter {
   identityOf(fields: JsonObject): string | null
   /** Why the record cannot be sent at all (too large, identity missing), or null. */
   describeUnsendable(record: Pick<OutgoingRecord, 'fields' | 'json'>): string | null
+  /** Rejects only when nothing was sent: with what `beforeSend` threw, or with the signal's reason. */
   deliver(call: DeliveryCall): Promise<DeliveryAnswer>
   close(): Promise<void>
 }

@@ -11,7 +11,7 @@ import { isJsonObject } from '../domain/json.ts'
 import type { HttpResponse, HttpResult } from './http-client.ts'
 import { redact } from './redact.ts'
 
-export type Unwritten = Exclude<Outcome, { kind: 'written' }>
+type Unwritten = Exclude<Outcome, { kind: 'written' }>
 
 export type StatusClass =
   /** 2xx and not a web page: what it says of the records is the destination's to read. */
@@ -72,7 +72,7 @@ export function classifyStatus(response: HttpResponse, options: ClassifyOptions)
 }
 
 /** A page for people: from a proxy, a firewall or a login, never from the API. */
-export function isWebPage(response: HttpResponse): boolean {
+function isWebPage(response: HttpResponse): boolean {
   return (
     (response.headers['content-type'] ?? '').toLowerCase().includes('html') ||
     response.bodyText.trimStart().startsWith('<')

@@ -7,7 +7,7 @@
  */
 
 /** Longest quotation of another system, in characters. */
-export const MAX_QUOTED_LENGTH = 300
+const MAX_QUOTED_LENGTH = 300
 
 /** Looked at before masking, so that a huge answer costs nothing and no half of an address survives the cut. */
 const MAX_EXAMINED_LENGTH = 4_000

@@ -76,5 +76,10 @@ export interface SourceConnector {
    * as validated by `streamOptions`; without them a source cannot tell what the stream consists of.
    */
   describeStreamProblem(stream: string, options: JsonObject): Promise<string | null>
+  /**
+   * The names of the fields that the stream's records have, so that a mapping that reads another one is
+   * refused when it is saved; null: the source cannot tell. Asked after no problem was found.
+   */
+  listFields(stream: string, options: JsonObject): Promise<readonly string[] | null>
   open(request: OpenSource): Promise<SourceReader>
 }

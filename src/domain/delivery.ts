@@ -3,10 +3,11 @@
  *
  * Invariants: a key depends on the sync, the source, the page's cursor, the position and the record
  * as it will be written, and on nothing else (no run, attempt, worker or clock). Cursor, identity and
- * record enter hashed only: neither a key nor a stored identity holds personal data.
+ * record enter hashed only: neither a key nor a stored identity holds personal data. Digests, hashes and
+ * keys are hexadecimal text; their sizes are told in bytes.
  */
 import type { FailureCode } from './failure.ts'
-import { type Hash, toHex } from './ids.ts'
+import type { Hash } from './ids.ts'
 
 export const PAGE_DIGEST_BYTES = 16
 export const POSITION_BYTES = 4
@@ -27,38 +28,28 @@ export interface PageOrigin {
 }
 
 /** 16 bytes: the first half of every key of the page, so that they lie side by side in the index. */
-export function digestPage(hash: Hash, origin: PageOrigin): Uint8Array {
+export function digestPage(hash: Hash, origin: PageOrigin): string {
   const { syncId, sourceConnectionId, stream, fromCursor } = origin
   const text = JSON.stringify(['page', syncId, sourceConnectionId, stream, fromCursor])
-  return hash(text).subarray(0, PAGE_DIGEST_BYTES)
+  return hash(text).slice(0, PAGE_DIGEST_BYTES * 2)
 }
 
 /** 12 bytes over the canonical text of a mapped record. */
-export function digestRecord(hash: Hash, canonicalText: string): Uint8Array {
-  return hash(canonicalText).subarray(0, RECORD_DIGEST_BYTES)
+export function digestRecord(hash: Hash, canonicalText: string): string {
+  return hash(canonicalText).slice(0, RECORD_DIGEST_BYTES * 2)
 }
 
 /** 16 bytes. The sync's id is part of it, so that one person's hash differs between syncs. */
-export function hashIdentity(hash: Hash, syncId: string, identity: string): Uint8Array {
-  return hash(JSON.stringify(['identity', syncId, identity])).subarray(0, IDENTITY_HASH_BYTES)
+export function hashIdentity(hash: Hash, syncId: string, identity: string): string {
+  return hash(`["identity","${syncId}",${JSON.stringify(identity)}]`).slice(
+    0,
+    IDENTITY_HASH_BYTES * 2,
+  )
 }
 
 /** The 32-byte ledger key: page digest, position (big-endian), record digest. */
-export function deliveryKey(
-  pageDigest: Uint8Array,
-  position: number,
-  recordDigest: Uint8Array,
-): Uint8Array {
-  const key = new Uint8Array(DELIVERY_KEY_BYTES)
-  key.set(pageDigest, 0)
-  new DataView(key.buffer).setUint32(PAGE_DIGEST_BYTES, position)
-  key.set(recordDigest, PAGE_DIGEST_BYTES + POSITION_BYTES)
-  return key
-}
-
-/** The key as destinations see it: 64 hexadecimal characters. */
-export function deliveryKeyText(key: Uint8Array): string {
-  return toHex(key)
+export function deliveryKey(pageDigest: string, position: number, recordDigest: string): string {
+  return pageDigest + position.toString(16).padStart(POSITION_BYTES * 2, '0') + recordDigest
 }
 
 /**

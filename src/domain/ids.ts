@@ -6,16 +6,8 @@ export function isUuid(text: string): boolean {
   return UUID.test(text)
 }
 
-/** SHA-256 over a text: 32 bytes. Handed in, so that the domain imports nothing. */
-export type Hash = (text: string) => Uint8Array
-
-/** Bytes as lower-case hexadecimal text. */
-export function toHex(bytes: Uint8Array): string {
-  let text = ''
-  for (const byte of bytes) {
-    text += HEX[byte]
-  }
-  return text
-}
-
-const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'))
+/**
+ * SHA-256 over the UTF-8 of a text, as 64 lower-case hexadecimal characters. Handed in, so that the
+ * domain imports nothing. Digests and keys are hexadecimal text until a statement decodes them.
+ */
+export type Hash = (text: string) => string

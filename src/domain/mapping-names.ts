@@ -14,7 +14,7 @@ export function shorten(name: string): string {
   return shown.replaceAll('\u0000', '\uFFFD').toWellFormed()
 }
 
-/** `; did you mean "last_name"?` without the question mark's sentence end, or nothing when no name is near. */
+/** The end of a message, before its full stop: `; the nearest name is "last_name"`, or nothing when none is near. */
 export function suggestName(name: string, known: readonly string[]): string {
   const nearest = findNearest(name, known)
   return nearest === null ? '' : `; the nearest name is ${quoteName(nearest)}`

@@ -16,9 +16,9 @@ import { quoteName } from './mapping-names.ts'
 /** Names from the record's top inwards; at least one. */
 export type SourcePath = readonly string[]
 
-export const MAX_PATH_SEGMENTS = 16
-export const MAX_PATH_LENGTH = 500
-export const MAX_TEMPLATE_LENGTH = 1_000
+const MAX_PATH_SEGMENTS = 16
+const MAX_PATH_LENGTH = 500
+const MAX_TEMPLATE_LENGTH = 1_000
 
 export type Parsed<Value> =
   | { readonly kind: 'parsed'; readonly value: Value }

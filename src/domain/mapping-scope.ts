@@ -19,7 +19,7 @@ export type Evaluate = (record: JsonObject) => JsonValue | undefined
 export const NOTHING: Evaluate = () => undefined
 
 /** Longest text that a directive puts together from others, in characters. */
-export const MAX_BUILT_TEXT = 65_536
+const MAX_BUILT_TEXT = 65_536
 /** Longest target name, and longest text among a directive's own settings, in characters. */
 export const MAX_SETTING_LENGTH = 200
 

@@ -43,7 +43,7 @@ export type MapResult =
   | { readonly kind: 'rejected'; readonly field: string; readonly reason: string }
 
 /** One use of a top-level source field by a target field. */
-export interface SourceFieldUse {
+interface SourceFieldUse {
   readonly field: string
   readonly sourceField: string
 }

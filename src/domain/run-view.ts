@@ -4,11 +4,8 @@ import { FAILURE_CATALOGUE, type FailureCode, type FailureOwner } from './failur
 import type { RunStatus } from './run.ts'
 
 /** How a finished run turned out. Statuses may grow; these do not. */
-export const RUN_OUTCOMES = ['success', 'partial', 'failure', 'canceled'] as const
+const RUN_OUTCOMES = ['success', 'partial', 'failure', 'canceled'] as const
 export type RunOutcome = (typeof RUN_OUTCOMES)[number]
-
-/** Without progress for longer than this, a running run says so: 2 minutes. */
-export const PROGRESS_STALE_AFTER_MS = 2 * 60_000
 
 /** Null: it has not finished. */
 export function outcomeOf(status: RunStatus): RunOutcome | null {

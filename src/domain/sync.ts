@@ -6,22 +6,22 @@
  * publication.
  */
 import type { FailureCode } from './failure.ts'
-import { type Hash, toHex } from './ids.ts'
+import type { Hash } from './ids.ts'
 import { canonicalJson, isJsonObject, type JsonObject } from './json.ts'
 import type { RunStatus } from './run.ts'
 
 export const SYNC_STATUSES = ['draft', 'active', 'pausing', 'paused'] as const
 export type SyncStatus = (typeof SYNC_STATUSES)[number]
 
-export const PAUSE_CAUSES = ['person', 'breaker'] as const
+const PAUSE_CAUSES = ['person', 'breaker'] as const
 export type PauseCause = (typeof PAUSE_CAUSES)[number]
 
 /** What happens to a record that the destination rejects: its page stays open, or it is set aside after some runs. */
-export const REJECTION_POLICIES = ['HOLD', 'QUARANTINE'] as const
+const REJECTION_POLICIES = ['HOLD', 'QUARANTINE'] as const
 export type RejectionPolicy = (typeof REJECTION_POLICIES)[number]
 
 /** What a row that cannot be read as a record does: it is rejected by itself, or it ends the run. */
-export const BROKEN_RECORD_POLICIES = ['REJECT', 'FAIL'] as const
+const BROKEN_RECORD_POLICIES = ['REJECT', 'FAIL'] as const
 export type BrokenRecordPolicy = (typeof BROKEN_RECORD_POLICIES)[number]
 
 /** Everything about a sync that a version fixes. */
@@ -42,7 +42,7 @@ export interface SyncConfig {
 
 /** 64 hexadecimal characters: the name of a version. */
 export function digestConfig(hash: Hash, config: SyncConfig): string {
-  return toHex(hash(canonicalJson(config as unknown as JsonObject)))
+  return hash(canonicalJson(config as unknown as JsonObject))
 }
 
 /** What a queued or running run needs to be true of its sync; null: it may go on. */

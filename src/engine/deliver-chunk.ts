@@ -7,12 +7,7 @@
  */
 import type { DestinationWriter } from '../connectors/destination.ts'
 import { splitSuspects } from '../domain/bisect.ts'
-import {
-  type DeliveryClass,
-  deliveryKey,
-  deliveryKeyText,
-  type Outcome,
-} from '../domain/delivery.ts'
+import { type DeliveryClass, deliveryKey, type Outcome } from '../domain/delivery.ts'
 import { failure } from '../domain/failure.ts'
 import { decideCallWait } from '../domain/retry.ts'
 import { assert, unreachable } from '../runtime/assert.ts'
@@ -48,31 +43,41 @@ export type ChunkResult =
 
 type Problem = Extract<Outcome, { kind: 'retryable' | 'unknown' }>
 
-/** Delivers the records of one reserved intent. Throws an attempt's stop when some of them have no outcome. */
+export interface DeliveredChunk {
+  readonly results: ReadonlyMap<SendableRecord, ChunkResult>
+  /** Resolves when the last answer is in the ledger, with what went wrong or null. Never rejects. */
+  readonly recorded: Promise<{ readonly error: unknown } | null>
+}
+
+/**
+ * Delivers the records of one reserved intent. Resolves when each has its answer: the last one may still
+ * be on its way into the ledger. Throws an attempt's stop when some records have no outcome.
+ */
 export async function deliverChunk(
   context: ChunkContext,
   options: {
     readonly intentId: string
-    readonly pageDigest: Uint8Array
+    readonly pageDigest: string
     readonly records: readonly SendableRecord[]
   },
-): Promise<ReadonlyMap<SendableRecord, ChunkResult>> {
+): Promise<DeliveredChunk> {
   const chunk = new Chunk(context, options)
   await chunk.send(options.records)
-  return chunk.results
+  return { results: chunk.results, recorded: chunk.recorded }
 }
 
 class Chunk {
   readonly results = new Map<SendableRecord, ChunkResult>()
+  recorded: Promise<{ readonly error: unknown } | null> = Promise.resolve(null)
   readonly #context: ChunkContext
-  readonly #pageDigest: Uint8Array
+  readonly #pageDigest: string
   #intentId: string
   /** The records that the intent names, in its order. */
   #open: readonly SendableRecord[]
 
   constructor(
     context: ChunkContext,
-    options: { intentId: string; pageDigest: Uint8Array; records: readonly SendableRecord[] },
+    options: { intentId: string; pageDigest: string; records: readonly SendableRecord[] },
   ) {
     this.#context = context
     this.#pageDigest = options.pageDigest
@@ -150,9 +155,7 @@ class Chunk {
     // Work in flight is finished, not torn: a stop takes effect between calls. The deadline is the writer's.
     const answer = await writer.deliver({
       records: records.map((record) => ({
-        deliveryKey: deliveryKeyText(
-          deliveryKey(this.#pageDigest, record.position, record.recordDigest),
-        ),
+        deliveryKey: deliveryKey(this.#pageDigest, record.position, record.recordDigest),
         fields: record.fields,
         json: record.json,
       })),
@@ -188,8 +191,18 @@ class Chunk {
         remaining.push(index)
       }
     }
-    await this.#shrinkIntent(written, remaining)
-    await faults('afterComplete', runId)
+    const recording = this.#shrinkIntent(written, remaining).then(() =>
+      faults('afterComplete', runId),
+    )
+    if (again.size === 0 && remaining.length === 0) {
+      // Nothing is sent any more: whoever sends next need not wait for it.
+      this.recorded = recording.then(
+        () => null,
+        (error: unknown) => ({ error }),
+      )
+    } else {
+      await recording
+    }
     return again
   }
 

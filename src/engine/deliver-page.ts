@@ -6,16 +6,10 @@
  * is replayed and not sent; a record whose identity is in doubt is not sent; a held record that a later
  * one has overtaken is not sent.
  */
-import {
-  countDispositions,
-  type Disposition,
-  IDENTITY_HASH_BYTES,
-  RECORD_DIGEST_BYTES,
-} from '../domain/delivery.ts'
+import { countDispositions, type Disposition } from '../domain/delivery.ts'
 import { failure } from '../domain/failure.ts'
-import { toHex } from '../domain/ids.ts'
 import { assert } from '../runtime/assert.ts'
-import { type OpenedPage, openPage, reserve } from '../store/ledger.ts'
+import { openPage } from '../store/ledger.ts'
 import {
   type Checkpoint,
   checkpoint,
@@ -23,48 +17,33 @@ import {
   listHeldRecords,
   type RecordToHold,
 } from '../store/pages.ts'
-import type { RunHolder } from '../store/runs.ts'
 import { AttemptStop, failAttempt } from './attempt-stop.ts'
-import { type ChunkContext, type ChunkResult, deliverChunk } from './deliver-chunk.ts'
-import type { DoubtfulIdentities } from './doubtful-identities.ts'
+import { type ChunkResult, deliverChunk } from './deliver-chunk.ts'
+import { judgePage, type PageToDeliver, type Verdict } from './judge-page.ts'
 import type { PreparedPage, PreparedRecord, SendableRecord } from './prepare-page.ts'
-
-export interface DeliveryContext extends ChunkContext {
-  readonly holder: RunHolder
-  readonly connectionId: string
-  readonly retentionMs: number
-  readonly endsOnBrokenRecord: boolean
-  readonly doubtful: DoubtfulIdentities
-}
-
-export interface PageToDeliver {
-  readonly page: PreparedPage
-  /** `reached` has not moved past it yet. */
-  readonly advances: boolean
-  /** It was stored before, so records of it may be held. */
-  readonly isReread: boolean
-  /** 12 bytes a position, kept with the page since the ledger may have forgotten them. */
-  readonly keptCompleted: Uint8Array | null
-}
+import { type DeliveryContext, reserveAndSend, rethrow, toChunk } from './send-records.ts'
 
 /** Everything that is known of a page's records; its checkpoint is still to come. */
 export interface DeliveredPage {
   readonly source: PageToDeliver
+  /** Resolves when all of it is in the ledger, with what went wrong or null. Never rejects. */
+  readonly recorded: Promise<{ readonly error: unknown } | null>
+  /** The destination identities of what was sent. */
+  readonly sentIdentities: ReadonlySet<string>
   readonly dispositions: ReadonlyMap<number, Disposition>
   readonly held: readonly RecordToHold[]
   readonly firstSends: number
   readonly firstSendsRejected: number
 }
 
-interface Verdict {
-  readonly disposition: Disposition
-  readonly reason: string | null
-}
-
-/** Stores, reserves, sends and records a page. Throws an attempt's stop. */
+/**
+ * Stores, reserves and sends a page; its last answers may still be on their way into the ledger, as those
+ * of the page before it, `earlier`, may be when this one begins. Throws an attempt's stop.
+ */
 export async function deliverPage(
   context: DeliveryContext,
   source: PageToDeliver,
+  earlier: DeliveredPage | null,
 ): Promise<DeliveredPage> {
   const { page } = source
   refuseBrokenRecords(context, page)
@@ -86,16 +65,33 @@ export async function deliverPage(
   const heldBefore = source.isReread
     ? await listHeldRecords(context.database, context.holder.syncId, page.pageDigest)
     : []
-  const verdicts = judge(context, { source, opened, heldBefore })
+  const verdicts = judgePage(context, { source, opened, heldBefore })
   const toSend = allowed.filter((record) => !verdicts.has(record.position))
   assert(
     !opened.isReserved || toSend.length === allowed.length,
     'What is reserved with its page is sent.',
   )
-  const results = opened.isReserved
+  await waitForSharedIdentities(earlier, toSend)
+  const { results, recorded } = opened.isReserved
     ? await deliverChunk(context, { intentId, pageDigest: page.pageDigest, records: toSend })
     : await reserveAndSend(context, page.pageDigest, toSend)
-  return settle(context, { source, verdicts, results, heldBefore })
+  return { ...settle(context, { source, verdicts, results, heldBefore }), recorded }
+}
+
+/**
+ * A crash could leave an earlier delivery unrecorded and a later one of the same identity recorded: the
+ * earlier would be sent again and overwrite the later. So what shares an identity waits.
+ */
+async function waitForSharedIdentities(
+  earlier: DeliveredPage | null,
+  toSend: readonly SendableRecord[],
+): Promise<void> {
+  if (
+    earlier &&
+    toSend.some((record) => earlier.sentIdentities.has(record.destinationIdentityHash))
+  ) {
+    rethrow(await earlier.recorded)
+  }
 }
 
 /** Records of one identity go into calls of their own, one after the other: an earlier one may have to be sent again. */
@@ -112,6 +108,7 @@ export async function checkpointPage(
   delivered: DeliveredPage,
 ): Promise<Checkpoint> {
   const { source, dispositions, held } = delivered
+  rethrow(await delivered.recorded)
   await context.lease.verify()
   await context.faults('beforeCheckpoint', context.runId)
   const counters = countDispositions(dispositions.values())
@@ -141,199 +138,6 @@ function refuseBrokenRecords(context: DeliveryContext, page: PreparedPage): void
   }
 }
 
-/** What is decided about records without sending them, by position. */
-function judge(
-  context: DeliveryContext,
-  facts: {
-    source: PageToDeliver
-    opened: OpenedPage
-    heldBefore: readonly HeldRecord[]
-  },
-): Map<number, Verdict> {
-  const { source, opened, heldBefore } = facts
-  const completed = mergeCompleted(source.keptCompleted, opened)
-  const superseded = new Set(
-    heldBefore.filter((record) => record.isSuperseded).map((record) => record.position),
-  )
-  const verdicts = new Map<number, Verdict>()
-  for (const record of source.page.records) {
-    const verdict = judgeRecord(context, record, {
-      completedDigest: completed.get(record.position) ?? null,
-      isSuperseded: superseded.has(record.position),
-    })
-    if (verdict) {
-      verdicts.set(record.position, verdict)
-    }
-  }
-  for (const position of source.page.left) {
-    verdicts.set(position, judgeLeft(context, source.page, position, completed.has(position)))
-  }
-  return verdicts
-}
-
-function judgeRecord(
-  context: DeliveryContext,
-  record: PreparedRecord,
-  facts: { completedDigest: string | null; isSuperseded: boolean },
-): Verdict | null {
-  if (facts.isSuperseded) {
-    return { disposition: 'skipped', reason: null }
-  }
-  if (context.doubtful.has(record)) {
-    return { disposition: 'inDoubt', reason: null }
-  }
-  if (record.kind === 'unsendable') {
-    return { disposition: 'rejected', reason: record.reason }
-  }
-  const isDelivered = facts.completedDigest === toHex(record.recordDigest)
-  return isDelivered ? { disposition: 'replayed', reason: null } : null
-}
-
-/** A record that left its page comes again where it moved to, or is gone; in doubt it stays. */
-function judgeLeft(
-  context: DeliveryContext,
-  page: PreparedPage,
-  position: number,
-  isCompleted: boolean,
-): Verdict {
-  const start = position * IDENTITY_HASH_BYTES
-  const identityHash = toHex(page.identities.subarray(start, start + IDENTITY_HASH_BYTES))
-  if (context.doubtful.hasIdentity(identityHash)) {
-    return { disposition: 'inDoubt', reason: null }
-  }
-  return { disposition: isCompleted ? 'replayed' : 'skipped', reason: null }
-}
-
-/** Record digests in hexadecimal by position: the ledger's, and the page's own where the ledger has none. */
-function mergeCompleted(kept: Uint8Array | null, opened: OpenedPage): Map<number, string> {
-  const completed = new Map<number, string>()
-  const text = kept ? toHex(kept) : ''
-  const width = RECORD_DIGEST_BYTES * 2
-  for (let start = 0; start < text.length; start += width) {
-    const digest = text.slice(start, start + width)
-    if (!/^0+$/.test(digest)) {
-      completed.set(start / width, digest)
-    }
-  }
-  for (const { position, recordDigest } of opened.completed) {
-    completed.set(position, recordDigest)
-  }
-  return completed
-}
-
-/** Sends in chunks, each reserved when its turn comes, so that no more is reserved than is in flight. */
-async function reserveAndSend(
-  context: DeliveryContext,
-  pageDigest: Uint8Array,
-  records: readonly SendableRecord[],
-): Promise<ReadonlyMap<SendableRecord, ChunkResult>> {
-  const results = new Map<SendableRecord, ChunkResult>()
-  for (const round of toRounds(records, context.writer.maxRecordsPerCall)) {
-    const queue = round.values()
-    let stop: { readonly error: unknown } | null = null
-    const worker = async () => {
-      for (const chunk of queue) {
-        if (stop) {
-          return
-        }
-        try {
-          for (const [record, result] of await reserveChunk(context, pageDigest, chunk)) {
-            results.set(record, result)
-          }
-        } catch (error) {
-          stop ??= { error }
-        }
-      }
-    }
-    // Every call under way is awaited, also after a failure: nothing goes on behind the attempt's back.
-    await Promise.all(Array.from({ length: context.writer.concurrency }, worker))
-    rethrow(stop)
-  }
-  return results
-}
-
-function rethrow(stop: { readonly error: unknown } | null): void {
-  if (stop) {
-    throw stop.error
-  }
-}
-
-async function reserveChunk(
-  context: DeliveryContext,
-  pageDigest: Uint8Array,
-  chunk: readonly SendableRecord[],
-): Promise<ReadonlyMap<SendableRecord, ChunkResult>> {
-  context.signal.throwIfAborted()
-  context.lease.assertTrusted()
-  const records = chunk.filter((record) => !context.doubtful.has(record))
-  const blocked = chunk.filter((record) => context.doubtful.has(record))
-  const results = new Map<SendableRecord, ChunkResult>(
-    blocked.map((record) => [record, { kind: 'inDoubt', reason: '' }]),
-  )
-  if (records.length > 0) {
-    const intentId = context.ids.next()
-    const isReserved = await reserve(context.database, {
-      holder: context.holder,
-      pageDigest,
-      chunk: toChunk(context, intentId, records),
-    })
-    if (!isReserved) {
-      throw new AttemptStop({ kind: 'fenced_off' })
-    }
-    for (const [record, result] of await deliverChunk(context, { intentId, pageDigest, records })) {
-      results.set(record, result)
-      if (result.kind === 'inDoubt') {
-        context.doubtful.add(record)
-      }
-    }
-  }
-  return results
-}
-
-/**
- * Chunks that may be under way at once, round by round. A record whose identity came before goes into a
- * later round, so that deliveries to one identity keep the source's order.
- */
-function toRounds(
-  records: readonly SendableRecord[],
-  maxRecordsPerCall: number,
-): readonly (readonly (readonly SendableRecord[])[])[] {
-  const rounds: SendableRecord[][] = []
-  const seen = new Map<string, number>()
-  for (const record of records) {
-    const round = seen.get(record.destinationIdentityHash) ?? 0
-    seen.set(record.destinationIdentityHash, round + 1)
-    const members = rounds[round]
-    if (members) {
-      members.push(record)
-    } else {
-      rounds[round] = [record]
-    }
-  }
-  return rounds.map((members) => {
-    const chunks: SendableRecord[][] = []
-    for (let start = 0; start < members.length; start += maxRecordsPerCall) {
-      chunks.push(members.slice(start, start + maxRecordsPerCall))
-    }
-    return chunks
-  })
-}
-
-function toChunk(context: DeliveryContext, intentId: string, records: readonly SendableRecord[]) {
-  const { writer } = context
-  return {
-    intentId,
-    connectionId: context.connectionId,
-    positions: records.map((record) => record.position),
-    recordDigests: Buffer.concat(records.map((record) => record.recordDigest)),
-    destinationIdentities: Buffer.from(
-      records.map((record) => record.destinationIdentityHash).join(''),
-      'hex',
-    ),
-    quietMs: writer.requestDeadlineMs + writer.settlingMs,
-  }
-}
-
 function settle(
   context: DeliveryContext,
   facts: {
@@ -342,7 +146,7 @@ function settle(
     results: ReadonlyMap<SendableRecord, ChunkResult>
     heldBefore: readonly HeldRecord[]
   },
-): DeliveredPage {
+): Omit<DeliveredPage, 'recorded'> {
   const { source, verdicts, results } = facts
   const heldBefore = new Set(facts.heldBefore.map((record) => record.position))
   const firstResults = [...results].filter(([record]) => !heldBefore.has(record.position))
@@ -372,6 +176,7 @@ function settle(
       [...verdicts].map(([position, verdict]) => [position, verdict.disposition]),
     ),
     held,
+    sentIdentities: new Set([...results.keys()].map((record) => record.destinationIdentityHash)),
     firstSends: firstResults.length,
     firstSendsRejected: firstResults.filter(([, result]) => result.kind === 'rejected').length,
   }

@@ -16,15 +16,11 @@ import type { SyncConfig } from '../domain/sync.ts'
 import { assert } from '../runtime/assert.ts'
 import { findOpenPage, listOpenPages, type OpenPage } from '../store/pages.ts'
 import { AttemptStop, failAttempt, stopCauseOf } from './attempt-stop.ts'
-import {
-  checkpointPage,
-  type DeliveredPage,
-  type DeliveryContext,
-  deliverPage,
-  type PageToDeliver,
-} from './deliver-page.ts'
+import { checkpointPage, type DeliveredPage, deliverPage } from './deliver-page.ts'
+import type { PageToDeliver } from './judge-page.ts'
 import { type PageContext, type PreparedPage, preparePage } from './prepare-page.ts'
 import type { ProgressPublisher } from './progress-publisher.ts'
+import type { DeliveryContext } from './send-records.ts'
 
 export interface PageLoopContext extends DeliveryContext {
   readonly reader: SourceReader
@@ -50,6 +46,8 @@ export class PageLoop {
   #firstSendsRejected: number
   /** The checkpoint under way of the page before. */
   #checkpointing: Promise<{ readonly error: unknown } | null> = Promise.resolve(null)
+  /** The page before, whose last answers may still be on their way into the ledger. */
+  #earlier: DeliveredPage | null = null
   /** The page that is being read. */
   #ahead: Ahead = Promise.resolve({ page: null })
 
@@ -144,8 +142,8 @@ export class PageLoop {
       }
       const { from: fromCursor, to: toCursor, records } = read
       assert(toCursor !== from, 'A page ends behind where it began.')
-      const remembered = new Uint8Array(0)
-      return { page: preparePage(this.#pageContext, { fromCursor, toCursor, records, remembered }) }
+      const toPrepare = { fromCursor, toCursor, records, remembered: '' }
+      return { page: preparePage(this.#pageContext, toPrepare) }
     } catch (error) {
       return { error }
     }
@@ -159,7 +157,8 @@ export class PageLoop {
   }
 
   async #deliver(source: PageToDeliver): Promise<void> {
-    const delivered = await deliverPage(this.#context, source)
+    const delivered = await deliverPage(this.#context, source, this.#earlier)
+    this.#earlier = delivered
     await this.#awaitCheckpoint()
     this.#count(delivered)
     this.#checkpointing = this.#checkpoint(delivered)

@@ -63,6 +63,7 @@ export class Pool implements Service {
 
   async stop(): Promise<void> {
     this.#draining.abort(new AttemptStop({ kind: 'draining' }))
+    this.wake()
     this.#stopListeningForGaps?.()
     await this.#unsubscribe?.()
     await this.#loop
@@ -88,24 +89,27 @@ export class Pool implements Service {
       return 0
     }
     try {
-      const claimed = [...(await this.#claimAfter(this.#lastWorkspaceId, free))]
-      if (claimed.length < free && this.#lastWorkspaceId !== FIRST_WORKSPACE) {
-        claimed.push(...(await this.#claimAfter(FIRST_WORKSPACE, free - claimed.length)))
+      const begun = await this.#claimAfter(this.#lastWorkspaceId, free)
+      if (begun < free && this.#lastWorkspaceId !== FIRST_WORKSPACE) {
+        this.#lastWorkspaceId = FIRST_WORKSPACE
+        return begun + (await this.#claimAfter(FIRST_WORKSPACE, free - begun))
       }
-      this.#lastWorkspaceId = claimed.at(-1)?.workspaceId ?? FIRST_WORKSPACE
-      for (const run of claimed) {
-        this.#begin(run)
-      }
-      return claimed.length
+      return begun
     } catch (error) {
       logger.error('pool.claim_failed', {}, error)
       return 0
     }
   }
 
-  #claimAfter(afterWorkspaceId: string, slots: number): Promise<readonly ClaimedRun[]> {
+  /** Claims and begins; the next claim goes on behind the last workspace of this one. */
+  async #claimAfter(afterWorkspaceId: string, slots: number): Promise<number> {
     const { database, workerId } = this.#options
-    return claimRuns(database, { workerId, slots, afterWorkspaceId })
+    const claimed = await claimRuns(database, { workerId, slots, afterWorkspaceId })
+    for (const run of claimed) {
+      this.#begin(run)
+      this.#lastWorkspaceId = run.workspaceId
+    }
+    return claimed.length
   }
 
   #begin(claimed: ClaimedRun): void {
@@ -129,10 +133,6 @@ export class Pool implements Service {
 
   async #rest(): Promise<void> {
     this.#wake = new AbortController()
-    if (this.#isWoken) {
-      return
-    }
-    const signal = AbortSignal.any([this.#draining.signal, this.#wake.signal])
-    await this.#options.clock.sleep(this.#options.pollMs, signal).catch(() => undefined)
+    await this.#options.clock.sleep(this.#options.pollMs, this.#wake.signal).catch(() => undefined)
   }
 }

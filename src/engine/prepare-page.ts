@@ -13,7 +13,7 @@ import {
   IDENTITY_HASH_BYTES,
   type PageOrigin,
 } from '../domain/delivery.ts'
-import { type Hash, toHex } from '../domain/ids.ts'
+import type { Hash } from '../domain/ids.ts'
 import { canonicalJson, type JsonObject } from '../domain/json.ts'
 import type { CompiledMapping } from '../domain/mapping.ts'
 import { placeRecords, type SourceRecord } from '../domain/page.ts'
@@ -22,10 +22,9 @@ import { placeRecords, type SourceRecord } from '../domain/page.ts'
 export interface SendableRecord {
   readonly kind: 'sendable'
   readonly position: number
-  /** Hexadecimal. */
   readonly identityHash: string
   readonly destinationIdentityHash: string
-  readonly recordDigest: Uint8Array
+  readonly recordDigest: string
   readonly fields: JsonObject
   readonly json: string
 }
@@ -44,11 +43,11 @@ export interface UnsendableRecord {
 export type PreparedRecord = SendableRecord | UnsendableRecord
 
 export interface PreparedPage {
-  readonly pageDigest: Uint8Array
+  readonly pageDigest: string
   readonly fromCursor: string
   readonly toCursor: string
-  /** 16 bytes a position. */
-  readonly identities: Uint8Array
+  /** 16 bytes a position, packed. */
+  readonly identities: string
   /** In the source's order. */
   readonly records: readonly PreparedRecord[]
   /** Positions whose record left the range. */
@@ -67,15 +66,13 @@ export interface PageToPrepare {
   readonly fromCursor: string
   readonly toCursor: string
   readonly records: readonly SourceRecord[]
-  /** 16 bytes a position, as stored; empty for a page that is read for the first time. */
-  readonly remembered: Uint8Array
+  /** 16 bytes a position, packed as stored; empty for a page that is read for the first time. */
+  readonly remembered: string
 }
 
 export function preparePage(context: PageContext, page: PageToPrepare): PreparedPage {
   const { hash, origin } = context
-  const hashes = page.records.map((record) =>
-    toHex(hashIdentity(hash, origin.syncId, record.identity)),
-  )
+  const hashes = page.records.map((record) => hashIdentity(hash, origin.syncId, record.identity))
   const placement = placeRecords(unpackHashes(page.remembered), hashes)
   const records = page.records.map((record, index) =>
     prepareRecord(context, record, {
@@ -87,7 +84,7 @@ export function preparePage(context: PageContext, page: PageToPrepare): Prepared
     pageDigest: digestPage(hash, { ...origin, fromCursor: page.fromCursor }),
     fromCursor: page.fromCursor,
     toCursor: page.toCursor,
-    identities: Buffer.from(placement.identities.join(''), 'hex'),
+    identities: placement.identities.join(''),
     records,
     left: placement.left,
   }
@@ -125,18 +122,17 @@ function prepareRecord(
     destinationIdentityHash:
       destinationIdentity === null
         ? place.identityHash
-        : toHex(hashIdentity(context.hash, context.origin.syncId, destinationIdentity)),
+        : hashIdentity(context.hash, context.origin.syncId, destinationIdentity),
     recordDigest: digestRecord(context.hash, json),
     fields,
     json,
   }
 }
 
-/** Hexadecimal hashes of a packed column, in order. */
-export function unpackHashes(packed: Uint8Array): string[] {
-  const text = Buffer.from(packed.buffer, packed.byteOffset, packed.byteLength).toString('hex')
+/** The hashes of a packed column, in order. */
+export function unpackHashes(packed: string): string[] {
   const width = IDENTITY_HASH_BYTES * 2
-  return Array.from({ length: text.length / width }, (_, index) =>
-    text.slice(index * width, (index + 1) * width),
+  return Array.from({ length: packed.length / width }, (_, index) =>
+    packed.slice(index * width, (index + 1) * width),
   )
 }

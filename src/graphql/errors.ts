@@ -96,7 +96,7 @@ builder.objectType(NothingToRetry, {
   description: 'The run cannot be retried, or has been.',
   interfaces: [RefusalInterface],
   fields: (t) => ({
-    runId: t.id({
+    latestRetryId: t.id({
       nullable: true,
       description: 'The retry that stands for the run now; null when it was never retried.',
       resolve: ({ runId }) => (runId === null ? null : encodeGlobalId('Run', runId)),

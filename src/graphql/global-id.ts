@@ -8,7 +8,7 @@ import { GraphQLError } from 'graphql'
 import { InvalidInput } from '../commands/refusals.ts'
 import { isUuid } from '../domain/ids.ts'
 
-export const NODE_TYPES = ['Connection', 'Run', 'Sync'] as const
+const NODE_TYPES = ['Connection', 'Run', 'Sync'] as const
 export type NodeType = (typeof NODE_TYPES)[number]
 
 export function encodeGlobalId(type: string, id: string | number | bigint): string {

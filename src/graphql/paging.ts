@@ -6,8 +6,8 @@ import { type InputProblem, InvalidInput } from '../commands/refusals.ts'
 import { isUuid } from '../domain/ids.ts'
 import type { KeysetPage } from '../store/history/keyset.ts'
 
-export const MAX_PAGE_SIZE = 200
-export const DEFAULT_PAGE_SIZE = 50
+const MAX_PAGE_SIZE = 200
+const DEFAULT_PAGE_SIZE = 50
 
 export interface PageArguments {
   readonly first?: number | null | undefined

@@ -211,7 +211,7 @@ builder.queryFields((t) => ({
     resolve: (_root, args, context) => {
       const { syncId, statuses } = args.filter ?? {}
       const filter = {
-        ...(syncId ? { syncId: readId('Sync', syncId, 'filter.syncId') } : {}),
+        ...(typeof syncId === 'string' ? { syncId: readId('Sync', syncId, 'filter.syncId') } : {}),
         ...(statuses ? { statuses } : {}),
       }
       return resolveIdPage(args, (page) =>
@@ -226,7 +226,7 @@ builder.queryFields((t) => ({
     resolve: (_root, args, context) => {
       const { syncId, owner, code } = args.filter ?? {}
       const filter = {
-        ...(syncId ? { syncId: readId('Sync', syncId, 'filter.syncId') } : {}),
+        ...(typeof syncId === 'string' ? { syncId: readId('Sync', syncId, 'filter.syncId') } : {}),
         ...(owner ? { owner } : {}),
         ...(code ? { code } : {}),
       }

@@ -142,13 +142,11 @@ export function readNewSettings(input: CreateShape): SyncSettings {
 
 /** Only what is given; null counts as not given. */
 export function readChangedSettings(input: UpdateShape): Partial<SyncSettings> {
-  const { sourceConnectionId: source, destinationConnectionId: destination } = input
   const changes = {
-    sourceConnectionId: source && readId('Connection', source, 'sourceConnectionId'),
+    sourceConnectionId: readGivenId(input, 'sourceConnectionId'),
     stream: input.stream,
     streamOptions: input.streamOptions,
-    destinationConnectionId:
-      destination && readId('Connection', destination, 'destinationConnectionId'),
+    destinationConnectionId: readGivenId(input, 'destinationConnectionId'),
     object: input.object,
     objectOptions: input.objectOptions,
     mapping: input.mapping,
@@ -159,4 +157,12 @@ export function readChangedSettings(input: UpdateShape): Partial<SyncSettings> {
   return Object.fromEntries(
     Object.entries(changes).filter(([, value]) => value !== null && value !== undefined),
   )
+}
+
+function readGivenId(
+  input: UpdateShape,
+  field: 'sourceConnectionId' | 'destinationConnectionId',
+): string | null {
+  const id = input[field]
+  return typeof id === 'string' ? readId('Connection', id, field) : null
 }

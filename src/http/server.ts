@@ -36,10 +36,12 @@ const STOP_DEADLINE_MS = 3_000
 
 export function createHttpServer(options: HttpServerOptions): HttpServer {
   const endpoint = createEndpoint(options)
-  const open = new Set<ServerResponse>()
+  const streams = new Set<ServerResponse>()
   const server = createServer((request, response) => {
-    open.add(response)
-    response.once('close', () => open.delete(response))
+    if (request.headers.accept?.includes('text/event-stream')) {
+      streams.add(response)
+      response.once('close', () => streams.delete(response))
+    }
     respond(options, endpoint, request, response).catch((error: unknown) => {
       options.commands.logger.error('http.failed', {}, error)
       response.destroy()
@@ -53,7 +55,10 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     stop: async () => {
       const closed = new Promise<void>((resolve) => server.close(() => resolve()))
       await socket.stop()
-      endStreams(open)
+      // Each would go on until its run ends: its client comes back to another process.
+      for (const stream of streams) {
+        stream.destroy()
+      }
       await settle(closed, options)
       server.closeAllConnections()
       await closed
@@ -125,15 +130,6 @@ function describeAddress(server: Server): string {
   }
   const host = address.family === 'IPv6' ? `[${address.address}]` : address.address
   return `http://${host}:${address.port}`
-}
-
-/** A stream would go on until its run ends: its client comes back to another process. */
-function endStreams(open: ReadonlySet<ServerResponse>): void {
-  for (const response of open) {
-    if (String(response.getHeader('content-type')).startsWith('text/event-stream')) {
-      response.destroy()
-    }
-  }
 }
 
 /** Waits until every request is answered, but not for ever. */

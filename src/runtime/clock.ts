@@ -15,8 +15,11 @@ export interface Clock {
   monotonicMs(): number
   /** Resolves after `ms`, or rejects with the signal's reason as soon as it is aborted. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>
-  /** A signal that aborts after `ms` with a TimeoutError, or when one of `signals` does. */
-  deadline(ms: number, ...signals: readonly AbortSignal[]): AbortSignal
+  /**
+   * A signal that aborts after `ms` with a TimeoutError. It is not to be joined with others by
+   * `AbortSignal.any`: Node 20 may collect the timeout with the joined signal's source, and it never fires.
+   */
+  deadline(ms: number): AbortSignal
 }
 
 export const systemClock: Clock = {
@@ -29,8 +32,5 @@ export const systemClock: Clock = {
       throw signal?.aborted ? signal.reason : error
     }
   },
-  deadline: (ms, ...signals) =>
-    signals.length === 0
-      ? AbortSignal.timeout(ms)
-      : AbortSignal.any([AbortSignal.timeout(ms), ...signals]),
+  deadline: (ms) => AbortSignal.timeout(ms),
 }

@@ -1,9 +1,9 @@
 /** SHA-256, for the domain, which imports nothing. */
-import { createHash, timingSafeEqual } from 'node:crypto'
+import { hash, timingSafeEqual } from 'node:crypto'
 
-/** 32 bytes over the UTF-8 of a text. */
-export function sha256(text: string): Uint8Array {
-  return createHash('sha256').update(text, 'utf8').digest()
+/** Over the UTF-8 of a text: 64 lower-case hexadecimal characters. One call, because a Hash object costs three times as much. */
+export function sha256(text: string): string {
+  return hash('sha256', text, 'hex')
 }
 
 /** Compares without telling by its duration where the texts differ. */

@@ -4,10 +4,11 @@
  * Invariants: nothing is sent whose intent was not stored under the current fence; a key is completed
  * at most once, because completing deletes the intent that reserved it; a completed key of the
  * retention counts wherever its partition lies. Each function is one statement, so that no lock is ever
- * held across a round trip to a process that may have stopped.
+ * held across a round trip to a process that may have stopped. Digests and hashes come and go as
+ * hexadecimal text, packed one behind the other where there are several.
  */
 import { sql } from 'drizzle-orm'
-import { RECORD_DIGEST_BYTES } from '../domain/delivery.ts'
+import { DELIVERY_KEY_BYTES, PAGE_DIGEST_BYTES, RECORD_DIGEST_BYTES } from '../domain/delivery.ts'
 import type { Handle } from './database.ts'
 
 /** The holder of a run, as far as the ledger cares. */
@@ -19,11 +20,11 @@ export interface LedgerHolder {
 
 /** A page as it is stored and the keys that it would send. */
 export interface PageToOpen {
-  readonly pageDigest: Uint8Array
+  readonly pageDigest: string
   readonly fromCursor: string
   readonly toCursor: string
-  /** 16 bytes a position. */
-  readonly identities: Uint8Array
+  /** 16 bytes a position, packed. */
+  readonly identities: string
 }
 
 /** Records to reserve; the packed columns in the order of `positions`. */
@@ -32,16 +33,15 @@ export interface Chunk {
   readonly connectionId: string
   readonly positions: readonly number[]
   /** 12 bytes a record. */
-  readonly recordDigests: Uint8Array
+  readonly recordDigests: string
   /** 16 bytes a record. */
-  readonly destinationIdentities: Uint8Array
+  readonly destinationIdentities: string
   /** From reserving until the call can have no more effect: request deadline plus settling time. */
   readonly quietMs: number
 }
 
 export interface CompletedKey {
   readonly position: number
-  /** 24 hexadecimal characters. */
   readonly recordDigest: string
   readonly result: string | null
 }
@@ -115,7 +115,7 @@ export async function reserve(
   db: Handle,
   options: {
     readonly holder: LedgerHolder
-    readonly pageDigest: Uint8Array
+    readonly pageDigest: string
     readonly chunk: Chunk
   },
 ): Promise<boolean> {
@@ -187,11 +187,11 @@ export async function complete(db: Handle, options: CompleteOptions): Promise<bo
 export type LeftIntent = {
   readonly id: string
   readonly epoch: number
-  readonly pageDigest: Uint8Array
+  readonly pageDigest: string
   readonly positions: readonly number[]
-  readonly destinationIdentities: Uint8Array
+  readonly destinationIdentities: string
   /** 16 bytes a position of the whole page. */
-  readonly pageIdentities: Uint8Array
+  readonly pageIdentities: string
 }
 
 /** Most intents in doubt that a sync may have; a run reads all of them before it sends anything. */
@@ -200,9 +200,10 @@ const MAX_LEFT_INTENTS = 100_000
 /** The intents that older epochs of the sync left. Called after the claim raised the fence, as a statement of its own. */
 export function listLeftIntents(db: Handle, holder: LedgerHolder): Promise<readonly LeftIntent[]> {
   return db.rows<LeftIntent>(sql`/* ledger.listLeftIntents */
-    select intent.id, intent.epoch, intent.page_digest as "pageDigest", intent.positions,
-           intent.destination_identities as "destinationIdentities",
-           page.identities as "pageIdentities"
+    select intent.id, intent.epoch, encode(intent.page_digest, 'hex') as "pageDigest",
+           intent.positions,
+           encode(intent.destination_identities, 'hex') as "destinationIdentities",
+           encode(page.identities, 'hex') as "pageIdentities"
     from delivery_intent as intent
     join open_page as page
       on page.sync_id = intent.sync_id and page.page_digest = intent.page_digest
@@ -212,9 +213,9 @@ export function listLeftIntents(db: Handle, holder: LedgerHolder): Promise<reado
 }
 
 /** The completed keys of a page, the newest of each position, as text in hexadecimal. */
-export function completedKeys(pageDigest: Uint8Array, retentionMs: number) {
+export function completedKeys(pageDigest: string, retentionMs: number) {
   const low = bytea(pageDigest)
-  const high = bytea(Buffer.concat([pageDigest, Buffer.alloc(17, 0xff)]))
+  const high = bytea(pageDigest + 'ff'.repeat(DELIVERY_KEY_BYTES - PAGE_DIGEST_BYTES + 1))
   const retention = sql`${retentionMs}::float8 * interval '1 millisecond'`
   return sql`
     select distinct on (substring(delivery.key from 17 for 4))
@@ -236,7 +237,7 @@ function fenceOf(holder: LedgerHolder) {
     for share`
 }
 
-function insertChunk(holder: LedgerHolder, pageDigest: Uint8Array, chunk: Chunk) {
+function insertChunk(holder: LedgerHolder, pageDigest: string, chunk: Chunk) {
   return sql`
     insert into delivery_intent (id, sync_id, epoch, run_id, connection_id, page_digest, positions,
                                  record_digests, destination_identities, day, quiet_at)
@@ -289,8 +290,7 @@ function supersedeOlder() {
       and not held_record.is_superseded`
 }
 
-/** Bytes as a parameter that every driver path takes: hexadecimal text, decoded in the statement. */
-export function bytea(bytes: Uint8Array) {
-  const hex = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('hex')
+/** Bytes, given in hexadecimal and decoded in the statement: a parameter that every driver path takes. */
+export function bytea(hex: string) {
   return sql`decode(${hex}, 'hex')`
 }

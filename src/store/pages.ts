@@ -21,9 +21,9 @@ const MAX_OPEN_PAGES = 100_000
 export async function listOpenPages(
   db: Handle,
   options: { readonly syncId: string; readonly runId: string },
-): Promise<readonly Uint8Array[]> {
-  const rows = await db.rows<{ pageDigest: Uint8Array }>(sql`/* pages.listOpenPages */
-    select page_digest as "pageDigest"
+): Promise<readonly string[]> {
+  const rows = await db.rows<{ pageDigest: string }>(sql`/* pages.listOpenPages */
+    select encode(page_digest, 'hex') as "pageDigest"
     from open_page
     where sync_id = ${options.syncId} and counted_run_id is distinct from ${options.runId}::uuid
     order by ordinal
@@ -32,24 +32,25 @@ export async function listOpenPages(
 }
 
 export type OpenPage = {
-  readonly pageDigest: Uint8Array
+  readonly pageDigest: string
   readonly fromCursor: string
   readonly toCursor: string
-  /** 16 bytes a position. */
-  readonly identities: Uint8Array
+  /** 16 bytes a position, packed. */
+  readonly identities: string
   /** 12 bytes a position, zeros for none; null: the page has not been kept at a checkpoint. */
-  readonly completed: Uint8Array | null
+  readonly completed: string | null
   readonly isPassed: boolean
 }
 
 export async function findOpenPage(
   db: Handle,
   syncId: string,
-  pageDigest: Uint8Array,
+  pageDigest: string,
 ): Promise<OpenPage | null> {
   const [row] = await db.rows<OpenPage>(sql`/* pages.findOpenPage */
-    select page_digest as "pageDigest", from_cursor as "fromCursor", to_cursor as "toCursor",
-           identities, completed, is_passed as "isPassed"
+    select encode(page_digest, 'hex') as "pageDigest", from_cursor as "fromCursor",
+           to_cursor as "toCursor", encode(identities, 'hex') as identities,
+           encode(completed, 'hex') as completed, is_passed as "isPassed"
     from open_page
     where sync_id = ${syncId} and page_digest = ${bytea(pageDigest)}`)
   return row ?? null
@@ -64,7 +65,7 @@ export type HeldRecord = {
 export function listHeldRecords(
   db: Handle,
   syncId: string,
-  pageDigest: Uint8Array,
+  pageDigest: string,
 ): Promise<readonly HeldRecord[]> {
   return db.rows<HeldRecord>(sql`/* pages.listHeldRecords */
     select position, is_superseded as "isSuperseded"
@@ -78,7 +79,7 @@ export async function hasHeldRecords(db: Handle, syncId: string): Promise<boolea
   return row?.isAny ?? false
 }
 
-/** A record that stays in its page, with why. Hashes in hexadecimal. */
+/** A record that stays in its page, with why. */
 export interface RecordToHold {
   readonly position: number
   readonly identityHash: string
@@ -88,7 +89,7 @@ export interface RecordToHold {
 
 export interface CheckpointOptions {
   readonly holder: RunHolder
-  readonly pageDigest: Uint8Array
+  readonly pageDigest: string
   readonly toCursor: string
   /** Every record is written, replayed, skipped or quarantined: the page is closed. */
   readonly isClean: boolean

@@ -10,7 +10,6 @@ import {
   bigint,
   boolean,
   check,
-  customType,
   date,
   foreignKey,
   index,
@@ -18,28 +17,13 @@ import {
   pgTable,
   primaryKey,
   text,
-  timestamp,
   uniqueIndex,
   uuid,
 } from 'drizzle-orm/pg-core'
 import type { FailureCode, Step } from '../domain/failure.ts'
-import type { JsonObject } from '../domain/json.ts'
 import type { AttemptOutcome, RunCause, RunStatus } from '../domain/run.ts'
 import type { PauseCause, SyncStatus } from '../domain/sync.ts'
-
-/** The driver parses jsonb once; drizzle's own jsonb column would parse strings a second time. */
-const json = customType<{ data: JsonObject; driverData: string | JsonObject }>({
-  dataType: () => 'jsonb',
-  toDriver: (value) => JSON.stringify(value),
-  fromDriver: (value) => value as JsonObject,
-})
-
-const bytes = customType<{ data: Uint8Array; driverData: Uint8Array }>({ dataType: () => 'bytea' })
-
-const instant = (name: string) =>
-  timestamp(name, { withTimezone: true, precision: 3, mode: 'date' })
-const count = (name: string) => bigint(name, { mode: 'number' }).notNull().default(0)
-const oneOf = (column: string, values: string) => sql.raw(`${column} in (${values})`)
+import { bytes, count, instant, json, oneOf } from './columns.ts'
 
 export const workspace = pgTable('workspace', {
   id: uuid('id').primaryKey(),
@@ -382,7 +366,7 @@ export const delivery = pgTable(
   (table) => [primaryKey({ columns: [table.key, table.day] })],
 )
 
-/** Who did what to what, and why. Never changed. */
+/** Who did what to what, and why. */
 export const auditEntry = pgTable(
   'audit_entry',
   {

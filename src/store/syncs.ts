@@ -13,7 +13,7 @@ import {
   type SyncStatus,
 } from '../domain/sync.ts'
 import type { Handle } from './database.ts'
-import { publication, sync, syncFence, syncVersion } from './schema.ts'
+import { sync, syncFence } from './schema.ts'
 
 export interface NewSync {
   readonly id: string
@@ -31,18 +31,6 @@ export interface StoredSync {
   readonly pauseReason: string | null
   readonly draft: SyncConfig
   readonly publicationId: string | null
-}
-
-/** A sync as one run needs it. */
-export interface SyncForRun {
-  readonly id: string
-  readonly workspaceId: string
-  readonly name: string
-  readonly status: SyncStatus
-  /** The publication that may run now; null: none. */
-  readonly publicationId: string | null
-  /** The digest and configuration of the publication that the run was queued for; null: it had none. */
-  readonly version: { readonly digest: string; readonly config: SyncConfig } | null
 }
 
 const COLUMNS = {
@@ -156,43 +144,6 @@ export async function markSyncPaused(
       updatedAt: sql`now()`,
     })
     .where(eq(sync.id, syncId))
-}
-
-/** The sync of a run, and the version that the run's publication names. Throws when the sync is gone: syncs are never deleted. */
-export async function getSyncForRun(
-  handle: Handle,
-  run: { syncId: string; publicationId: string | null },
-): Promise<SyncForRun> {
-  const found = await handle.orm
-    .select({
-      id: sync.id,
-      workspaceId: sync.workspaceId,
-      name: sync.name,
-      status: sync.status,
-      publicationId: sync.publicationId,
-      digest: syncVersion.digest,
-      config: syncVersion.config,
-    })
-    .from(sync)
-    .leftJoin(
-      publication,
-      and(
-        eq(publication.syncId, sync.id),
-        run.publicationId === null ? sql`false` : eq(publication.id, run.publicationId),
-      ),
-    )
-    .leftJoin(
-      syncVersion,
-      and(eq(syncVersion.syncId, sync.id), eq(syncVersion.digest, publication.versionDigest)),
-    )
-    .where(eq(sync.id, run.syncId))
-  const row = found[0]
-  if (!row) {
-    throw new RangeError(`There is no sync ${run.syncId}.`)
-  }
-  const { digest, config, ...standing } = row
-  const version = digest && config ? { digest, config: readSyncConfig(config) } : null
-  return { ...standing, version }
 }
 
 function isSyncOf(workspaceId: string, id: string) {

@@ -8,8 +8,8 @@ export interface NewToken {
   readonly id: string
   readonly workspaceId: string
   readonly name: string
-  /** SHA-256 of the token's text: 32 bytes. */
-  readonly tokenHash: Uint8Array
+  /** SHA-256 of the token's text, in hexadecimal. */
+  readonly tokenHash: string
   /** Null: it does not expire. */
   readonly expiresAt: Instant | null
 }
@@ -23,12 +23,14 @@ export interface FoundToken {
 }
 
 export async function insertToken(handle: Handle, token: NewToken): Promise<void> {
-  await handle.orm.insert(accessToken).values({ ...token, tokenHash: Buffer.from(token.tokenHash) })
+  await handle.orm
+    .insert(accessToken)
+    .values({ ...token, tokenHash: Buffer.from(token.tokenHash, 'hex') })
 }
 
 export async function findTokenByHash(
   handle: Handle,
-  tokenHash: Uint8Array,
+  tokenHash: string,
 ): Promise<FoundToken | null> {
   const found = await handle.orm
     .select({
@@ -39,7 +41,7 @@ export async function findTokenByHash(
       isRevoked: sql<boolean>`${accessToken.revokedAt} is not null`,
     })
     .from(accessToken)
-    .where(eq(accessToken.tokenHash, Buffer.from(tokenHash)))
+    .where(eq(accessToken.tokenHash, Buffer.from(tokenHash, 'hex')))
   return found[0] ?? null
 }
 

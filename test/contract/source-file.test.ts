@@ -1,5 +1,6 @@
 /** The file source keeps the contract of sources, for any CSV and JSON Lines file, and for files that change. */
-import { appendFile, rename, truncate } from 'node:fs/promises'
+import { createHash } from 'node:crypto'
+import { appendFile, readFile, rename, truncate } from 'node:fs/promises'
 import * as fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { ConnectorError, type SourceReader } from '../../src/connectors/source.ts'
@@ -265,6 +266,20 @@ describe('a file that changes', () => {
     expect(namesOf(again)).toEqual(['Ann'])
   })
 
+  it('proves the whole prefix again before it calls a long file that changed ended', async () => {
+    const rows = Array.from({ length: 12_000 }, (_, row) => `${row},${'x'.repeat(120)}\n`)
+    await directory.write('people.csv', header + rows.join(''))
+    await reopen()
+    const first10000 = await readPage(reader, null, 10_000)
+    await appendFile(path(), '12000,y\n')
+    // Proven at more than 1 MiB because of that; so the next change is not looked into at every page.
+    const next = await readPage(reader, first10000?.to ?? null, 1_000)
+    await directory.write('people.csv', `${header}${rows.join('').replace('x', 'z')}12000,y\n`)
+    const rest = await readPages(reader, [10_000], next?.to ?? null)
+    expect(rest.map(({ records }) => records.length)).toEqual([1_001, 10_000, 2_001])
+    expect(rest.map(({ from }) => JSON.parse(from).generation)).toEqual([0, 1, 1])
+  })
+
   it('vouches in a cursor for the bytes that were read, whatever is written meanwhile', () =>
     fc.assert(
       fc.asyncProperty(
@@ -288,8 +303,6 @@ describe('a file that changes', () => {
           await reopen()
           const rest = await readPage(reader, cursor, 10)
           const { prefix, offset } = JSON.parse(rest?.from ?? cursor ?? '')
-          const { createHash } = await import('node:crypto')
-          const { readFile } = await import('node:fs/promises')
           const bytes = (await readFile(path())).subarray(0, offset)
           expect(prefix).toBe(createHash('sha256').update(bytes).digest('hex'))
         },

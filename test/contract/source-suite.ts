@@ -56,7 +56,7 @@ export function readRange(reader: SourceReader, page: Pick<Page, 'from' | 'to'>,
   return reader.readPage({ from: page.from, to: page.to, limit, signal })
 }
 
-export async function withReader<Result>(
+async function withReader<Result>(
   stream: StreamUnderTest,
   use: (reader: SourceReader) => Promise<Result>,
 ): Promise<Result> {

@@ -195,7 +195,7 @@ describe('any mapping', () => {
         const mapping = compiled(definition)
         const named = new Set(mapping.sourceFields)
         const rest = makeObject(Object.entries(from).filter(([field]) => named.has(field)))
-        expect(mapping.map(rest)).toStrictEqual(mapping.map(from))
+        expect(JSON.stringify(mapping.map(rest))).toBe(JSON.stringify(mapping.map(from)))
       }),
     )
   })

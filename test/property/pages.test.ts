@@ -4,12 +4,7 @@
  */
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import {
-  deliveryKey,
-  deliveryKeyText,
-  digestPage,
-  digestRecord,
-} from '../../src/domain/delivery.ts'
+import { deliveryKey, digestPage, digestRecord } from '../../src/domain/delivery.ts'
 import { canonicalJson } from '../../src/domain/json.ts'
 import { placeRecords } from '../../src/domain/page.ts'
 import { sha256 } from '../../src/runtime/hash.ts'
@@ -208,7 +203,7 @@ class DeliveredPage {
       .map((row, index) => {
         const position = positions[index] ?? -1
         const digest = digestRecord(sha256, canonicalJson({ ...row }))
-        return { row, position, key: deliveryKeyText(deliveryKey(this.#digest, position, digest)) }
+        return { row, position, key: deliveryKey(this.#digest, position, digest) }
       })
       .filter(({ position, key }) => this.#completed.get(position) !== key)
   }

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { DISPOSITIONS } from '../../src/domain/delivery.ts'
 import { FAILURE_CODES } from '../../src/domain/failure.ts'
-import { isUuid, toHex } from '../../src/domain/ids.ts'
+import { isUuid } from '../../src/domain/ids.ts'
 import { canonicalJson, type JsonObject, type JsonValue } from '../../src/domain/json.ts'
 import {
   decideHeldLease,
@@ -28,7 +28,7 @@ describe('canonical JSON', () => {
     fc.assert(
       fc.property(json, (value) => {
         const canonical = canonicalJson(value)
-        expect(JSON.parse(canonical)).toEqual(value)
+        expect(isEqual(JSON.parse(canonical), value)).toBe(true)
         expect(canonicalJson(JSON.parse(canonical))).toBe(canonical)
       }),
     )
@@ -222,14 +222,6 @@ describe('ids', () => {
       }),
     )
   })
-
-  it('and bytes as hexadecimal text read back', () => {
-    fc.assert(
-      fc.property(fc.uint8Array(), (bytes) => {
-        expect(new Uint8Array(Buffer.from(toHex(bytes), 'hex'))).toEqual(bytes)
-      }),
-    )
-  })
 })
 
 describe('a sealed text', () => {
@@ -252,7 +244,7 @@ describe('a sealed text', () => {
   it('does not open in another place or with another key', () => {
     fc.assert(
       fc.property(key, key, plain, plain, (given, otherKey, secret, place) => {
-        fc.pre(toHex(given) !== toHex(otherKey))
+        fc.pre(!Buffer.from(given).equals(otherKey))
         const sealed = createSealer(given, systemRandom).seal(secret, place)
         expect(() => open(sealed, given, `${place}x`)).toThrow()
         expect(() => open(sealed, otherKey, place)).toThrow()

@@ -6,7 +6,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterAll, beforeAll } from 'vitest'
-import { createApiClient, type ApiClient } from '../../src/client/api-client.ts'
+import { type ApiClient, createApiClient } from '../../src/client/api-client.ts'
 import type { CommandContext } from '../../src/commands/context.ts'
 import { createHttpDestination } from '../../src/connectors/destinations/http-destination.ts'
 import { createHttpClient } from '../../src/connectors/http-client.ts'
@@ -23,7 +23,7 @@ import type { Database } from '../../src/store/database.ts'
 import { DATABASE_KINDS, useDatabase } from './databases.ts'
 import { makeWorkspace, type TestWorkspace } from './factories.ts'
 import { createRecordingLogger, type RecordingLogger } from './recording-logger.ts'
-import { watchBus, type WatchedBus } from './watched-bus.ts'
+import { type WatchedBus, watchBus } from './watched-bus.ts'
 
 export interface TestApi {
   readonly address: string

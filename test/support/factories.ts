@@ -1,8 +1,8 @@
 /** Makes what a test of the API starts from: workspaces with a token, runs in any state, held records. */
 import { randomBytes } from 'node:crypto'
+import { createToken } from '../../src/commands/create-token.ts'
 import type { FailureCode } from '../../src/domain/failure.ts'
 import type { RunStatus } from '../../src/domain/run.ts'
-import { createToken } from '../../src/commands/create-token.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
 import { createIdSource, systemRandom } from '../../src/runtime/random.ts'
 import type { Database } from '../../src/store/database.ts'
@@ -39,7 +39,6 @@ export async function makeToken(
 export interface RunToMake {
   readonly workspaceId: string
   readonly syncId: string
-  readonly publicationId?: string | null
   readonly status: RunStatus
   readonly failureCode?: FailureCode
   readonly written?: number
@@ -57,35 +56,40 @@ export interface RunToMake {
 export async function makeRun(database: Database, wanted: RunToMake): Promise<string> {
   const id = ids.next()
   const { written = 0, rejected = 0, inDoubt = 0, status } = wanted
-  const now = new Date()
-  const isStarted = status !== 'queued' || (wanted.claims ?? 0) > 0
-  const isFinal = status !== 'queued' && status !== 'running'
   await database.orm.insert(run).values({
     id,
     workspaceId: wanted.workspaceId,
     syncId: wanted.syncId,
-    publicationId: wanted.publicationId ?? null,
     cause: wanted.retryOf ? 'retry' : 'run_now',
     requestedBy: 'test',
     status,
-    dueAt: wanted.dueAt ?? now,
     attemptAllowance: 5,
-    claims: wanted.claims ?? (isStarted ? 1 : 0),
-    epoch: isStarted ? 1 : 0,
-    workerId: status === 'running' ? ids.next() : null,
-    startedAt: isStarted ? new Date(now.getTime() - 60_000) : null,
-    progressAt: isStarted ? new Date(now.getTime() - (wanted.silentMs ?? 0)) : null,
-    finishedAt: isFinal ? now : null,
     read: written + rejected + inDoubt,
     written,
     rejected,
     inDoubt,
     failureCode: status === 'failed' ? (wanted.failureCode ?? 'provider_unavailable') : null,
     retryOf: wanted.retryOf ?? null,
-    resolvedByRunId: wanted.resolvedByRunId ?? null,
-    resolvedAt: wanted.resolvedByRunId ? now : null,
+    ...timesOf(wanted),
   })
   return id
+}
+
+function timesOf({ status, claims, silentMs = 0, dueAt, resolvedByRunId }: RunToMake) {
+  const now = new Date()
+  const isStarted = status !== 'queued' || (claims ?? 0) > 0
+  const isFinal = status !== 'queued' && status !== 'running'
+  return {
+    dueAt: dueAt ?? now,
+    claims: claims ?? (isStarted ? 1 : 0),
+    epoch: isStarted ? 1 : 0,
+    workerId: status === 'running' ? ids.next() : null,
+    startedAt: isStarted ? new Date(now.getTime() - 60_000) : null,
+    progressAt: isStarted ? new Date(now.getTime() - silentMs) : null,
+    finishedAt: isFinal ? now : null,
+    resolvedByRunId: resolvedByRunId ?? null,
+    resolvedAt: resolvedByRunId ? now : null,
+  }
 }
 
 export async function makeAttempt(

@@ -39,7 +39,10 @@ export default async function setUp(project: TestProject): Promise<() => Promise
 async function startServers(project: TestProject): Promise<() => Promise<void>> {
   // One after the other: what is missing is installed by the first.
   const server = await startPostgres()
-  const redis = await startRedis()
+  const redis = await startRedis().catch(async (error: unknown) => {
+    await server.stop()
+    throw error
+  })
   const templateName = `tajo_template_${randomBytes(4).toString('hex')}`
   const admin = postgres(server.url, { max: 1, onnotice: () => undefined })
   await admin.unsafe(`create database ${templateName}`)

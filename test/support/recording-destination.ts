@@ -51,6 +51,10 @@ export interface RecordingDestination {
   script(...reactions: readonly Reaction[]): void
   /** What every request gets that no script is left for. */
   always(reaction: Reaction): void
+  /** What a request gets that no script is left for, told by the request itself. */
+  decide(of: (request: RecordedRequest) => Reaction): void
+  /** How many connections were made to it. */
+  connections(): number
   /** Resolves with the next request, once its reaction has been carried out. */
   nextRequest(): Promise<RecordedRequest>
   close(): Promise<void>
@@ -73,6 +77,10 @@ export async function startRecordingDestination(
   const server = createServer((request, response) => {
     recorder.take(request, response).catch((error: unknown) => response.destroy(error as Error))
   })
+  let connections = 0
+  server.on('connection', () => {
+    connections += 1
+  })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo
   return {
@@ -82,8 +90,12 @@ export async function startRecordingDestination(
     records: recorder.records,
     script: (...reactions) => recorder.script.push(...reactions),
     always: (reaction) => {
-      recorder.standing = reaction
+      recorder.standing = () => reaction
     },
+    decide: (of) => {
+      recorder.standing = of
+    },
+    connections: () => connections,
     nextRequest: () => new Promise((resolve) => recorder.waiting.push(resolve)),
     close: () => closeServer(server),
   }
@@ -95,7 +107,7 @@ class Recorder {
   readonly records = new Map<string, unknown>()
   readonly script: Reaction[] = []
   readonly waiting: ((request: RecordedRequest) => void)[] = []
-  standing: Reaction = { kind: 'apply' }
+  standing: (request: RecordedRequest) => Reaction = () => ({ kind: 'apply' })
   readonly #honoursKeys: boolean
 
   constructor(honoursKeys: boolean) {
@@ -114,7 +126,7 @@ class Recorder {
       keys: writes.map(({ key }) => key),
     }
     this.requests.push(recorded)
-    const reaction = this.script.shift() ?? this.standing
+    const reaction = this.script.shift() ?? this.standing(recorded)
     this.#react(reaction, { writes, isPage: isPage(parsed), request, response })
     for (const resolve of this.waiting.splice(0)) {
       resolve(recorded)

@@ -66,8 +66,9 @@ function findOrInstall<Programs>(find: () => Programs | null, debianPackage: str
   if (found !== null) {
     return found
   }
-  if (process.getuid?.() === 0 && findExecutable('apt-get')) {
-    installDebianPackage(debianPackage)
+  const aptGet = findExecutable('apt-get')
+  if (process.getuid?.() === 0 && aptGet !== null) {
+    installDebianPackage(aptGet, debianPackage)
     const installed = find()
     if (installed !== null) {
       return installed
@@ -99,14 +100,14 @@ function postgresDirectories(): readonly string[] {
   ]
 }
 
-function installDebianPackage(name: string): void {
+function installDebianPackage(aptGet: string, name: string): void {
   const options = {
     stdio: ['ignore' as const, 'ignore' as const, 'inherit' as const],
     env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
   }
   try {
-    execFileSync('apt-get', ['update'], options)
-    execFileSync('apt-get', ['install', '-y', '--no-install-recommends', name], options)
+    execFileSync(aptGet, ['update'], options)
+    execFileSync(aptGet, ['install', '-y', '--no-install-recommends', name], options)
   } catch (cause) {
     throw new ServicesUnavailableError(WHAT_TO_INSTALL, { cause })
   }

@@ -155,9 +155,9 @@ export function seedPage(
     stream: config.stream,
     fromCursor: given.from,
   })
-  const identities = Buffer.concat(
-    given.values.map((_, index) => hashIdentity(sha256, syncId, `id-${index}`)),
-  )
+  const identities = given.values
+    .map((_, index) => hashIdentity(sha256, syncId, `id-${index}`))
+    .join('')
   return {
     page: { pageDigest, fromCursor: given.from, toCursor: given.to, identities },
     values: given.values,
@@ -174,21 +174,21 @@ export function seedChunk(
     intentId: newId(),
     connectionId: sync.destinationConnectionId,
     positions,
-    recordDigests: Buffer.concat(positions.map((position) => digestOf(seeded, position))),
-    destinationIdentities: Buffer.concat(
-      positions.map((position) =>
-        seeded.page.identities.subarray(position * 16, position * 16 + 16),
-      ),
-    ),
+    recordDigests: positions.map((position) => digestOf(seeded, position)).join(''),
+    destinationIdentities: positions.map((position) => identityOf(seeded, position)).join(''),
     quietMs: 30_000,
   }
 }
 
-export function digestOf(seeded: SeededPage, position: number): Uint8Array {
+/** The hashed identity of the record at a position. */
+export function identityOf(seeded: SeededPage, position: number): string {
+  return seeded.page.identities.slice(position * 32, position * 32 + 32)
+}
+
+export function digestOf(seeded: SeededPage, position: number): string {
   return digestRecord(sha256, JSON.stringify(seeded.values[position]))
 }
 
 export function keyOf(seeded: SeededPage, position: number): string {
-  const key = deliveryKey(seeded.page.pageDigest, position, digestOf(seeded, position))
-  return Buffer.from(key).toString('hex')
+  return deliveryKey(seeded.page.pageDigest, position, digestOf(seeded, position))
 }

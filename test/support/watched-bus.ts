@@ -8,8 +8,8 @@ export interface WatchedBus extends Bus {
   whenListeners(count: number): Promise<void>
   /** Until `recover`, what is published is lost. */
   loseMessages(): void
-  /** Messages are heard again; listeners of gaps are told unless it is `silent`. */
-  recover(options?: { readonly isSilent: boolean }): void
+  /** Messages are heard again, and listeners of gaps are told. */
+  recover(): void
 }
 
 export function watchBus(bus: Bus): WatchedBus {
@@ -19,12 +19,14 @@ export function watchBus(bus: Bus): WatchedBus {
   let waiting: { readonly count: number; resolve(): void }[] = []
   const change = (by: number) => {
     listeners += by
-    waiting.filter(({ count }) => count === listeners).forEach(({ resolve }) => resolve())
-    waiting = waiting.filter(({ count }) => count !== listeners)
+    const isMet = ({ count }: { readonly count: number }) => count === listeners
+    for (const { resolve } of waiting.filter(isMet)) {
+      resolve()
+    }
+    waiting = waiting.filter((wait) => !isMet(wait))
   }
   return {
-    publish: (channel, message) =>
-      isLosing ? Promise.resolve() : bus.publish(channel, message),
+    publish: (channel, message) => (isLosing ? Promise.resolve() : bus.publish(channel, message)),
     subscribe: async (channel, listener) => {
       const unsubscribe = await bus.subscribe(channel, listener)
       change(1)
@@ -54,10 +56,10 @@ export function watchBus(bus: Bus): WatchedBus {
     loseMessages: () => {
       isLosing = true
     },
-    recover: (options) => {
+    recover: () => {
       isLosing = false
-      if (!options?.isSilent) {
-        gapListeners.forEach((listener) => listener())
+      for (const listener of gapListeners) {
+        listener()
       }
     },
   }

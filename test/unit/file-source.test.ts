@@ -5,6 +5,7 @@ import { createFileSource } from '../../src/connectors/sources/file/file-source.
 import type { JsonObject } from '../../src/domain/json.ts'
 import { createTestDirectory, type TestDirectory } from '../support/files.ts'
 
+const NOBODY = 65_534
 let directory: TestDirectory
 let outside: TestDirectory
 const { signal } = new AbortController()
@@ -88,9 +89,21 @@ describe('a stream that cannot be one', () => {
     await refused('a\0.csv', 'contains a NUL character')
   })
 
-  it.skipIf(process.getuid?.() === 0)('is refused when it may not be read', async () => {
+  it('is refused when it may not be read', async () => {
+    await chmod(directory.path, 0o755)
     await chmod(await directory.write('closed.csv', 'id\n'), 0)
-    await refused('closed.csv', 'names a file that may not be read')
+    // Root may read everything, so the check is made as somebody else.
+    const isRoot = process.geteuid?.() === 0
+    try {
+      if (isRoot) {
+        process.seteuid?.(NOBODY)
+      }
+      await refused('closed.csv', 'The stream "closed.csv" names a file that may not be read.')
+    } finally {
+      if (isRoot) {
+        process.seteuid?.(0)
+      }
+    }
   })
 
   it('is refused when its header cannot be read', async () => {

@@ -87,7 +87,15 @@ describe('values', () => {
     for (const name of ['__proto__', '__proto__.x', 'constructor', 'toString', 'text.length']) {
       expect(mapOne(path(name), record)).toBe('(left out)')
     }
-    for (const name of ['list.length', 'list.-1', 'list.01', 'list.map', 'list.1', 'text.0']) {
+    for (const name of [
+      'list.length',
+      'list.-1',
+      'list.00',
+      'list. 0',
+      'list.map',
+      'list.1',
+      'text.0',
+    ]) {
       expect(mapOne(path(name), record)).toBe('(left out)')
     }
     expect(mapOne(path('constructor'), { constructor: 'Ferrari' })).toBe('Ferrari')
@@ -167,6 +175,17 @@ describe('values', () => {
     expect(equals(1, '1')).toBe('(left out)')
     expect(equals({ x: 1, y: [2] }, { y: [2], x: 1 })).toBe('same')
     expect(equals(null, 'null')).toBe('(left out)')
+  })
+
+  it('takes no value for equal to no value only', () => {
+    const condition = { equals: [path('a'), path('b')] }
+    expect(mapOne(when(condition, { $const: 'same' }), {})).toBe('same')
+    expect(mapOne(when(condition, { $const: 'same' }), { a: null })).toBe('(left out)')
+  })
+
+  it('coalesces to null where one value was null and none was there', () => {
+    expect(mapOne({ $coalesce: [path('a'), path('b')] }, { a: null })).toBe(null)
+    expect(mapOne({ $coalesce: [path('a'), path('b')] }, { a: null, b: '' })).toBe('')
   })
 
   it('looks up own names of the table only', () => {

@@ -1,5 +1,8 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { HAS_REDIS } from '../support/redis.ts'
@@ -16,12 +19,18 @@ const STARTS_AND_STAYS = `
 describe.runIf(HAS_REDIS)('a server of the tests', () => {
   it.runIf(findExecutable('setpriv'))('dies with a process that is killed', async () => {
     const parameters = ['--import', 'tsx', '--input-type=module', '-e', STARTS_AND_STAYS]
-    const owner = spawn(process.execPath, parameters, { stdio: ['ignore', 'pipe', 'inherit'] })
+    // Nobody is left to remove the files of a server whose owner was killed: here we are.
+    const directory = await mkdtemp(join(tmpdir(), 'tajo-test-owner-'))
+    const owner = spawn(process.execPath, parameters, {
+      stdio: ['ignore', 'pipe', 'inherit'],
+      env: { ...process.env, TMPDIR: directory },
+    })
     const [chunk] = await once(owner.stdout, 'data')
     const pid = Number(String(chunk))
     expect(isAlive(pid)).toBe(true)
     owner.kill('SIGKILL')
     await expect.poll(() => isAlive(pid), { timeout: 5_000 }).toBe(false)
+    await rm(directory, { recursive: true })
   })
 
   it('comes back on the same address after it was killed', async () => {

@@ -380,10 +380,10 @@ export type NotPublished = Refusal & {
 /** The run cannot be retried, or has been. */
 export type NothingToRetry = Refusal & {
   __typename?: 'NothingToRetry';
+  /** The retry that stands for the run now; null when it was never retried. */
+  latestRetryId?: Maybe<Scalars['ID']['output']>;
   /** The reason, in full sentences. */
   message: Scalars['String']['output'];
-  /** The retry that stands for the run now; null when it was never retried. */
-  runId?: Maybe<Scalars['ID']['output']>;
 };
 
 /** Where a page lies in its list. */
@@ -1004,16 +1004,6 @@ export type ViewerQueryVariables = Exact<{ [key: string]: never; }>;
 
 export type ViewerQuery = { __typename?: 'Query', viewer: { __typename?: 'Viewer', workspaceName: string, tokenName: string } };
 
-export type ConnectionsQueryVariables = Exact<{
-  first?: InputMaybe<Scalars['Int']['input']>;
-  after?: InputMaybe<Scalars['String']['input']>;
-  last?: InputMaybe<Scalars['Int']['input']>;
-  before?: InputMaybe<Scalars['String']['input']>;
-}>;
-
-
-export type ConnectionsQuery = { __typename?: 'Query', connections: { __typename?: 'QueryConnectionsConnection', edges: Array<{ __typename?: 'QueryConnectionsConnectionEdge', cursor: string, node: { __typename?: 'Connection', id: string, name: string, type: string, roles: Array<ConnectionRole>, config: unknown, hasCredentials: boolean, createdAt: string } }>, pageInfo: { __typename?: 'PageInfo', hasNextPage: boolean, hasPreviousPage: boolean, startCursor?: string | null, endCursor?: string | null } } };
-
 export type SyncQueryVariables = Exact<{
   id: Scalars['ID']['input'];
 }>;
@@ -1022,14 +1012,6 @@ export type SyncQueryVariables = Exact<{
 export type SyncQuery = { __typename?: 'Query', sync?: { __typename?: 'Sync', id: string, name: string, status: SyncStatus, hasUnpublishedChanges: boolean, pause?: { __typename?: 'SyncPause', cause: PauseCause, reason: string, pausedBy?: string | null, pausedAt?: string | null } | null, draft: { __typename?: 'SyncConfiguration', stream: string, streamOptions: unknown, object: string, objectOptions: unknown, mapping: unknown, onRejected: RejectionPolicy, onBrokenRecord: BrokenRecordPolicy, pageSize: number, sourceConnection: { __typename?: 'Connection', id: string, name: string }, destinationConnection: { __typename?: 'Connection', id: string, name: string } }, publication?: { __typename?: 'Publication', versionDigest: string, publishedBy: string, approvedBy?: string | null, publishedAt?: string | null, configuration: { __typename?: 'SyncConfiguration', stream: string, streamOptions: unknown, object: string, objectOptions: unknown, mapping: unknown, onRejected: RejectionPolicy, onBrokenRecord: BrokenRecordPolicy, pageSize: number, sourceConnection: { __typename?: 'Connection', id: string, name: string }, destinationConnection: { __typename?: 'Connection', id: string, name: string } } } | null, lastRun?: { __typename?: 'Run', id: string, status: RunStatus, failure?: { __typename?: 'RunFailure', code: FailureCode, whatHappened: string } | null } | null } | null };
 
 export type ConfigurationFragment = { __typename?: 'SyncConfiguration', stream: string, streamOptions: unknown, object: string, objectOptions: unknown, mapping: unknown, onRejected: RejectionPolicy, onBrokenRecord: BrokenRecordPolicy, pageSize: number, sourceConnection: { __typename?: 'Connection', id: string, name: string }, destinationConnection: { __typename?: 'Connection', id: string, name: string } };
-
-export type SyncsQueryVariables = Exact<{
-  first?: InputMaybe<Scalars['Int']['input']>;
-  after?: InputMaybe<Scalars['String']['input']>;
-}>;
-
-
-export type SyncsQuery = { __typename?: 'Query', syncs: { __typename?: 'QuerySyncsConnection', edges: Array<{ __typename?: 'QuerySyncsConnectionEdge', node: { __typename?: 'Sync', id: string, name: string, status: SyncStatus, hasUnpublishedChanges: boolean, draft: { __typename?: 'SyncConfiguration', sourceConnection: { __typename?: 'Connection', name: string }, destinationConnection: { __typename?: 'Connection', name: string } }, lastRun?: { __typename?: 'Run', id: string, status: RunStatus } | null } }>, pageInfo: { __typename?: 'PageInfo', hasNextPage: boolean, endCursor?: string | null } } };
 
 export type RunQueryVariables = Exact<{
   id: Scalars['ID']['input'];
@@ -1041,26 +1023,6 @@ export type RunQuery = { __typename?: 'Query', run?: { __typename?: 'Run', progr
 export type RunSummaryFragment = { __typename?: 'Run', id: string, status: RunStatus, isTerminal: boolean, outcome?: RunOutcome | null, cause: RunCause, requestedBy?: string | null, totalRecords?: number | null, createdAt: string, startedAt?: string | null, finishedAt?: string | null, durationMs?: number | null, owner?: FailureOwner | null, counters: { __typename?: 'Counters', read: number, written: number, replayed: number, rejected: number, inDoubt: number, quarantined: number, skipped: number }, failure?: { __typename?: 'RunFailure', code: FailureCode, whatHappened: string, whatToDo: string, owner: FailureOwner, step?: RunStep | null, detail?: string | null, runId: string } | null, sync: { __typename?: 'Sync', id: string, name: string } };
 
 export type AllCountersFragment = { __typename?: 'Counters', read: number, written: number, replayed: number, rejected: number, inDoubt: number, quarantined: number, skipped: number };
-
-export type RunsQueryVariables = Exact<{
-  first?: InputMaybe<Scalars['Int']['input']>;
-  after?: InputMaybe<Scalars['String']['input']>;
-  last?: InputMaybe<Scalars['Int']['input']>;
-  before?: InputMaybe<Scalars['String']['input']>;
-  filter?: InputMaybe<RunFilter>;
-}>;
-
-
-export type RunsQuery = { __typename?: 'Query', runs: { __typename?: 'QueryRunsConnection', edges: Array<{ __typename?: 'QueryRunsConnectionEdge', cursor: string, node: { __typename?: 'Run', id: string, status: RunStatus, isTerminal: boolean, outcome?: RunOutcome | null, cause: RunCause, requestedBy?: string | null, totalRecords?: number | null, createdAt: string, startedAt?: string | null, finishedAt?: string | null, durationMs?: number | null, owner?: FailureOwner | null, counters: { __typename?: 'Counters', read: number, written: number, replayed: number, rejected: number, inDoubt: number, quarantined: number, skipped: number }, failure?: { __typename?: 'RunFailure', code: FailureCode, whatHappened: string, whatToDo: string, owner: FailureOwner, step?: RunStep | null, detail?: string | null, runId: string } | null, sync: { __typename?: 'Sync', id: string, name: string } } }>, pageInfo: { __typename?: 'PageInfo', hasNextPage: boolean, hasPreviousPage: boolean, startCursor?: string | null, endCursor?: string | null } } };
-
-export type FailuresQueryVariables = Exact<{
-  first?: InputMaybe<Scalars['Int']['input']>;
-  after?: InputMaybe<Scalars['String']['input']>;
-  filter?: InputMaybe<FailureFilter>;
-}>;
-
-
-export type FailuresQuery = { __typename?: 'Query', failures: { __typename?: 'QueryFailuresConnection', edges: Array<{ __typename?: 'QueryFailuresConnectionEdge', node: { __typename?: 'Run', id: string, status: RunStatus, isTerminal: boolean, outcome?: RunOutcome | null, cause: RunCause, requestedBy?: string | null, totalRecords?: number | null, createdAt: string, startedAt?: string | null, finishedAt?: string | null, durationMs?: number | null, owner?: FailureOwner | null, counters: { __typename?: 'Counters', read: number, written: number, replayed: number, rejected: number, inDoubt: number, quarantined: number, skipped: number }, failure?: { __typename?: 'RunFailure', code: FailureCode, whatHappened: string, whatToDo: string, owner: FailureOwner, step?: RunStep | null, detail?: string | null, runId: string } | null, sync: { __typename?: 'Sync', id: string, name: string } } }>, pageInfo: { __typename?: 'PageInfo', hasNextPage: boolean, endCursor?: string | null } } };
 
 export type FailureCatalogueQueryVariables = Exact<{ [key: string]: never; }>;
 
@@ -1098,7 +1060,7 @@ type Refused_NotFound_Fragment = { __typename?: 'NotFound', field: string, messa
 
 type Refused_NotPublished_Fragment = { __typename?: 'NotPublished', message: string };
 
-type Refused_NothingToRetry_Fragment = { __typename?: 'NothingToRetry', message: string, latestRunId?: string | null };
+type Refused_NothingToRetry_Fragment = { __typename?: 'NothingToRetry', latestRetryId?: string | null, message: string };
 
 type Refused_SyncPaused_Fragment = { __typename?: 'SyncPaused', message: string };
 
@@ -1205,7 +1167,7 @@ export type RetryRunMutation = { __typename?: 'Mutation', retryRun:
     | { __typename: 'InvalidInput', message: string, problems: Array<{ __typename?: 'InputProblem', field: string, reason: string }> }
     | { __typename: 'NotFound', field: string, message: string }
     | { __typename: 'NotPublished', message: string }
-    | { __typename: 'NothingToRetry', message: string, latestRunId?: string | null }
+    | { __typename: 'NothingToRetry', latestRetryId?: string | null, message: string }
     | { __typename: 'StartedRun', started: CommandStatus, run: { __typename?: 'Run', id: string, status: RunStatus } }
     | { __typename: 'SyncPaused', message: string }
    };
@@ -1219,6 +1181,44 @@ export type RunProgressSubscription = { __typename?: 'Subscription', runProgress
     | { __typename: 'KeepAlive', at: string }
     | { __typename: 'RunProgress', runId: string, status: RunStatus, isTerminal: boolean, totalRecords?: number | null, failureCode?: FailureCode | null, counters: { __typename?: 'Counters', read: number, written: number, replayed: number, rejected: number, inDoubt: number, quarantined: number, skipped: number } }
    };
+
+export type ConnectionsQueryVariables = Exact<{
+  first?: InputMaybe<Scalars['Int']['input']>;
+  after?: InputMaybe<Scalars['String']['input']>;
+  last?: InputMaybe<Scalars['Int']['input']>;
+  before?: InputMaybe<Scalars['String']['input']>;
+}>;
+
+
+export type ConnectionsQuery = { __typename?: 'Query', connections: { __typename?: 'QueryConnectionsConnection', edges: Array<{ __typename?: 'QueryConnectionsConnectionEdge', cursor: string, node: { __typename?: 'Connection', id: string, name: string, type: string, roles: Array<ConnectionRole>, config: unknown, hasCredentials: boolean, createdAt: string } }>, pageInfo: { __typename?: 'PageInfo', hasNextPage: boolean, hasPreviousPage: boolean, startCursor?: string | null, endCursor?: string | null } } };
+
+export type SyncsQueryVariables = Exact<{
+  first?: InputMaybe<Scalars['Int']['input']>;
+  after?: InputMaybe<Scalars['String']['input']>;
+}>;
+
+
+export type SyncsQuery = { __typename?: 'Query', syncs: { __typename?: 'QuerySyncsConnection', edges: Array<{ __typename?: 'QuerySyncsConnectionEdge', node: { __typename?: 'Sync', id: string, name: string, status: SyncStatus, hasUnpublishedChanges: boolean, draft: { __typename?: 'SyncConfiguration', sourceConnection: { __typename?: 'Connection', name: string }, destinationConnection: { __typename?: 'Connection', name: string } }, lastRun?: { __typename?: 'Run', id: string, status: RunStatus } | null } }>, pageInfo: { __typename?: 'PageInfo', hasNextPage: boolean, endCursor?: string | null } } };
+
+export type RunsQueryVariables = Exact<{
+  first?: InputMaybe<Scalars['Int']['input']>;
+  after?: InputMaybe<Scalars['String']['input']>;
+  last?: InputMaybe<Scalars['Int']['input']>;
+  before?: InputMaybe<Scalars['String']['input']>;
+  filter?: InputMaybe<RunFilter>;
+}>;
+
+
+export type RunsQuery = { __typename?: 'Query', runs: { __typename?: 'QueryRunsConnection', edges: Array<{ __typename?: 'QueryRunsConnectionEdge', cursor: string, node: { __typename?: 'Run', id: string, status: RunStatus, isTerminal: boolean, outcome?: RunOutcome | null, cause: RunCause, requestedBy?: string | null, totalRecords?: number | null, createdAt: string, startedAt?: string | null, finishedAt?: string | null, durationMs?: number | null, owner?: FailureOwner | null, counters: { __typename?: 'Counters', read: number, written: number, replayed: number, rejected: number, inDoubt: number, quarantined: number, skipped: number }, failure?: { __typename?: 'RunFailure', code: FailureCode, whatHappened: string, whatToDo: string, owner: FailureOwner, step?: RunStep | null, detail?: string | null, runId: string } | null, sync: { __typename?: 'Sync', id: string, name: string } } }>, pageInfo: { __typename?: 'PageInfo', hasNextPage: boolean, hasPreviousPage: boolean, startCursor?: string | null, endCursor?: string | null } } };
+
+export type FailuresQueryVariables = Exact<{
+  first?: InputMaybe<Scalars['Int']['input']>;
+  after?: InputMaybe<Scalars['String']['input']>;
+  filter?: InputMaybe<FailureFilter>;
+}>;
+
+
+export type FailuresQuery = { __typename?: 'Query', failures: { __typename?: 'QueryFailuresConnection', edges: Array<{ __typename?: 'QueryFailuresConnectionEdge', node: { __typename?: 'Run', id: string, status: RunStatus, isTerminal: boolean, outcome?: RunOutcome | null, cause: RunCause, requestedBy?: string | null, totalRecords?: number | null, createdAt: string, startedAt?: string | null, finishedAt?: string | null, durationMs?: number | null, owner?: FailureOwner | null, counters: { __typename?: 'Counters', read: number, written: number, replayed: number, rejected: number, inDoubt: number, quarantined: number, skipped: number }, failure?: { __typename?: 'RunFailure', code: FailureCode, whatHappened: string, whatToDo: string, owner: FailureOwner, step?: RunStep | null, detail?: string | null, runId: string } | null, sync: { __typename?: 'Sync', id: string, name: string } } }>, pageInfo: { __typename?: 'PageInfo', hasNextPage: boolean, endCursor?: string | null } } };
 
 export class TypedDocumentString<TResult, TVariables>
   extends String
@@ -1325,7 +1325,7 @@ export const RefusedFragmentDoc = new TypedDocumentString(`
     runId
   }
   ... on NothingToRetry {
-    latestRunId: runId
+    latestRetryId
   }
 }
     `, {"fragmentName":"Refused"}) as unknown as TypedDocumentString<RefusedFragment, unknown>;
@@ -1360,30 +1360,6 @@ export const ViewerDocument = new TypedDocumentString(`
   }
 }
     `) as unknown as TypedDocumentString<ViewerQuery, ViewerQueryVariables>;
-export const ConnectionsDocument = new TypedDocumentString(`
-    query Connections($first: Int, $after: String, $last: Int, $before: String) {
-  connections(first: $first, after: $after, last: $last, before: $before) {
-    edges {
-      cursor
-      node {
-        id
-        name
-        type
-        roles
-        config
-        hasCredentials
-        createdAt
-      }
-    }
-    pageInfo {
-      hasNextPage
-      hasPreviousPage
-      startCursor
-      endCursor
-    }
-  }
-}
-    `) as unknown as TypedDocumentString<ConnectionsQuery, ConnectionsQueryVariables>;
 export const SyncDocument = new TypedDocumentString(`
     query Sync($id: ID!) {
   sync(id: $id) {
@@ -1437,36 +1413,6 @@ export const SyncDocument = new TypedDocumentString(`
   onBrokenRecord
   pageSize
 }`) as unknown as TypedDocumentString<SyncQuery, SyncQueryVariables>;
-export const SyncsDocument = new TypedDocumentString(`
-    query Syncs($first: Int, $after: String) {
-  syncs(first: $first, after: $after) {
-    edges {
-      node {
-        id
-        name
-        status
-        hasUnpublishedChanges
-        draft {
-          sourceConnection {
-            name
-          }
-          destinationConnection {
-            name
-          }
-        }
-        lastRun {
-          id
-          status
-        }
-      }
-    }
-    pageInfo {
-      hasNextPage
-      endCursor
-    }
-  }
-}
-    `) as unknown as TypedDocumentString<SyncsQuery, SyncsQueryVariables>;
 export const RunDocument = new TypedDocumentString(`
     query Run($id: ID!) {
   run(id: $id) {
@@ -1554,6 +1500,397 @@ fragment AllCounters on Counters {
   quarantined
   skipped
 }`) as unknown as TypedDocumentString<RunQuery, RunQueryVariables>;
+export const FailureCatalogueDocument = new TypedDocumentString(`
+    query FailureCatalogue {
+  failureCatalogue {
+    code
+    whatHappened
+    whatToDo
+    owner
+    retried
+  }
+}
+    `) as unknown as TypedDocumentString<FailureCatalogueQuery, FailureCatalogueQueryVariables>;
+export const NodeDocument = new TypedDocumentString(`
+    query Node($id: ID!) {
+  node(id: $id) {
+    __typename
+    id
+  }
+}
+    `) as unknown as TypedDocumentString<NodeQuery, NodeQueryVariables>;
+export const CreateConnectionDocument = new TypedDocumentString(`
+    mutation CreateConnection($input: CreateConnectionInput!) {
+  createConnection(input: $input) {
+    __typename
+    ... on CreateConnectionPayload {
+      connection {
+        id
+        name
+        type
+        config
+        hasCredentials
+      }
+    }
+    ...Refused
+  }
+}
+    fragment Refused on Refusal {
+  message
+  ... on InvalidInput {
+    problems {
+      field
+      reason
+    }
+  }
+  ... on NotFound {
+    field
+  }
+  ... on AlreadyRunning {
+    runId
+  }
+  ... on NothingToRetry {
+    latestRetryId
+  }
+}`) as unknown as TypedDocumentString<CreateConnectionMutation, CreateConnectionMutationVariables>;
+export const CreateSyncDocument = new TypedDocumentString(`
+    mutation CreateSync($input: CreateSyncInput!) {
+  createSync(input: $input) {
+    __typename
+    ...Changed
+    ...Refused
+  }
+}
+    fragment Refused on Refusal {
+  message
+  ... on InvalidInput {
+    problems {
+      field
+      reason
+    }
+  }
+  ... on NotFound {
+    field
+  }
+  ... on AlreadyRunning {
+    runId
+  }
+  ... on NothingToRetry {
+    latestRetryId
+  }
+}
+fragment Changed on ChangedSync {
+  done: status
+  sync {
+    id
+    name
+    status
+    hasUnpublishedChanges
+    publication {
+      versionDigest
+    }
+  }
+}`) as unknown as TypedDocumentString<CreateSyncMutation, CreateSyncMutationVariables>;
+export const UpdateSyncDocument = new TypedDocumentString(`
+    mutation UpdateSync($input: UpdateSyncInput!) {
+  updateSync(input: $input) {
+    __typename
+    ...Changed
+    ...Refused
+  }
+}
+    fragment Refused on Refusal {
+  message
+  ... on InvalidInput {
+    problems {
+      field
+      reason
+    }
+  }
+  ... on NotFound {
+    field
+  }
+  ... on AlreadyRunning {
+    runId
+  }
+  ... on NothingToRetry {
+    latestRetryId
+  }
+}
+fragment Changed on ChangedSync {
+  done: status
+  sync {
+    id
+    name
+    status
+    hasUnpublishedChanges
+    publication {
+      versionDigest
+    }
+  }
+}`) as unknown as TypedDocumentString<UpdateSyncMutation, UpdateSyncMutationVariables>;
+export const PublishSyncDocument = new TypedDocumentString(`
+    mutation PublishSync($syncId: ID!) {
+  publishSync(input: {syncId: $syncId}) {
+    __typename
+    ...Changed
+    ...Refused
+  }
+}
+    fragment Refused on Refusal {
+  message
+  ... on InvalidInput {
+    problems {
+      field
+      reason
+    }
+  }
+  ... on NotFound {
+    field
+  }
+  ... on AlreadyRunning {
+    runId
+  }
+  ... on NothingToRetry {
+    latestRetryId
+  }
+}
+fragment Changed on ChangedSync {
+  done: status
+  sync {
+    id
+    name
+    status
+    hasUnpublishedChanges
+    publication {
+      versionDigest
+    }
+  }
+}`) as unknown as TypedDocumentString<PublishSyncMutation, PublishSyncMutationVariables>;
+export const PauseSyncDocument = new TypedDocumentString(`
+    mutation PauseSync($syncId: ID!, $reason: String!) {
+  pauseSync(input: {syncId: $syncId, reason: $reason}) {
+    __typename
+    ...Changed
+    ...Refused
+  }
+}
+    fragment Refused on Refusal {
+  message
+  ... on InvalidInput {
+    problems {
+      field
+      reason
+    }
+  }
+  ... on NotFound {
+    field
+  }
+  ... on AlreadyRunning {
+    runId
+  }
+  ... on NothingToRetry {
+    latestRetryId
+  }
+}
+fragment Changed on ChangedSync {
+  done: status
+  sync {
+    id
+    name
+    status
+    hasUnpublishedChanges
+    publication {
+      versionDigest
+    }
+  }
+}`) as unknown as TypedDocumentString<PauseSyncMutation, PauseSyncMutationVariables>;
+export const ResumeSyncDocument = new TypedDocumentString(`
+    mutation ResumeSync($syncId: ID!) {
+  resumeSync(input: {syncId: $syncId}) {
+    __typename
+    ...Changed
+    ...Refused
+  }
+}
+    fragment Refused on Refusal {
+  message
+  ... on InvalidInput {
+    problems {
+      field
+      reason
+    }
+  }
+  ... on NotFound {
+    field
+  }
+  ... on AlreadyRunning {
+    runId
+  }
+  ... on NothingToRetry {
+    latestRetryId
+  }
+}
+fragment Changed on ChangedSync {
+  done: status
+  sync {
+    id
+    name
+    status
+    hasUnpublishedChanges
+    publication {
+      versionDigest
+    }
+  }
+}`) as unknown as TypedDocumentString<ResumeSyncMutation, ResumeSyncMutationVariables>;
+export const RunSyncDocument = new TypedDocumentString(`
+    mutation RunSync($syncId: ID!) {
+  runSync(input: {syncId: $syncId}) {
+    __typename
+    ...Started
+    ...Refused
+  }
+}
+    fragment Refused on Refusal {
+  message
+  ... on InvalidInput {
+    problems {
+      field
+      reason
+    }
+  }
+  ... on NotFound {
+    field
+  }
+  ... on AlreadyRunning {
+    runId
+  }
+  ... on NothingToRetry {
+    latestRetryId
+  }
+}
+fragment Started on StartedRun {
+  started: status
+  run {
+    id
+    status
+  }
+}`) as unknown as TypedDocumentString<RunSyncMutation, RunSyncMutationVariables>;
+export const RetryRunDocument = new TypedDocumentString(`
+    mutation RetryRun($runId: ID!) {
+  retryRun(input: {runId: $runId}) {
+    __typename
+    ...Started
+    ...Refused
+  }
+}
+    fragment Refused on Refusal {
+  message
+  ... on InvalidInput {
+    problems {
+      field
+      reason
+    }
+  }
+  ... on NotFound {
+    field
+  }
+  ... on AlreadyRunning {
+    runId
+  }
+  ... on NothingToRetry {
+    latestRetryId
+  }
+}
+fragment Started on StartedRun {
+  started: status
+  run {
+    id
+    status
+  }
+}`) as unknown as TypedDocumentString<RetryRunMutation, RetryRunMutationVariables>;
+export const RunProgressDocument = new TypedDocumentString(`
+    subscription RunProgress($runId: ID!) {
+  runProgress(runId: $runId) {
+    __typename
+    ... on RunProgress {
+      runId
+      status
+      isTerminal
+      counters {
+        ...AllCounters
+      }
+      totalRecords
+      failureCode
+    }
+    ... on KeepAlive {
+      at
+    }
+  }
+}
+    fragment AllCounters on Counters {
+  read
+  written
+  replayed
+  rejected
+  inDoubt
+  quarantined
+  skipped
+}`) as unknown as TypedDocumentString<RunProgressSubscription, RunProgressSubscriptionVariables>;
+export const ConnectionsDocument = new TypedDocumentString(`
+    query Connections($first: Int, $after: String, $last: Int, $before: String) {
+  connections(first: $first, after: $after, last: $last, before: $before) {
+    edges {
+      cursor
+      node {
+        id
+        name
+        type
+        roles
+        config
+        hasCredentials
+        createdAt
+      }
+    }
+    pageInfo {
+      hasNextPage
+      hasPreviousPage
+      startCursor
+      endCursor
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<ConnectionsQuery, ConnectionsQueryVariables>;
+export const SyncsDocument = new TypedDocumentString(`
+    query Syncs($first: Int, $after: String) {
+  syncs(first: $first, after: $after) {
+    edges {
+      node {
+        id
+        name
+        status
+        hasUnpublishedChanges
+        draft {
+          sourceConnection {
+            name
+          }
+          destinationConnection {
+            name
+          }
+        }
+        lastRun {
+          id
+          status
+        }
+      }
+    }
+    pageInfo {
+      hasNextPage
+      endCursor
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<SyncsQuery, SyncsQueryVariables>;
 export const RunsDocument = new TypedDocumentString(`
     query Runs($first: Int, $after: String, $last: Int, $before: String, $filter: RunFilter) {
   runs(
@@ -1669,340 +2006,3 @@ fragment AllCounters on Counters {
   quarantined
   skipped
 }`) as unknown as TypedDocumentString<FailuresQuery, FailuresQueryVariables>;
-export const FailureCatalogueDocument = new TypedDocumentString(`
-    query FailureCatalogue {
-  failureCatalogue {
-    code
-    whatHappened
-    whatToDo
-    owner
-    retried
-  }
-}
-    `) as unknown as TypedDocumentString<FailureCatalogueQuery, FailureCatalogueQueryVariables>;
-export const NodeDocument = new TypedDocumentString(`
-    query Node($id: ID!) {
-  node(id: $id) {
-    __typename
-    id
-  }
-}
-    `) as unknown as TypedDocumentString<NodeQuery, NodeQueryVariables>;
-export const CreateConnectionDocument = new TypedDocumentString(`
-    mutation CreateConnection($input: CreateConnectionInput!) {
-  createConnection(input: $input) {
-    __typename
-    ... on CreateConnectionPayload {
-      connection {
-        id
-        name
-        type
-        config
-        hasCredentials
-      }
-    }
-    ...Refused
-  }
-}
-    fragment Refused on Refusal {
-  message
-  ... on InvalidInput {
-    problems {
-      field
-      reason
-    }
-  }
-  ... on NotFound {
-    field
-  }
-  ... on AlreadyRunning {
-    runId
-  }
-  ... on NothingToRetry {
-    latestRunId: runId
-  }
-}`) as unknown as TypedDocumentString<CreateConnectionMutation, CreateConnectionMutationVariables>;
-export const CreateSyncDocument = new TypedDocumentString(`
-    mutation CreateSync($input: CreateSyncInput!) {
-  createSync(input: $input) {
-    __typename
-    ...Changed
-    ...Refused
-  }
-}
-    fragment Refused on Refusal {
-  message
-  ... on InvalidInput {
-    problems {
-      field
-      reason
-    }
-  }
-  ... on NotFound {
-    field
-  }
-  ... on AlreadyRunning {
-    runId
-  }
-  ... on NothingToRetry {
-    latestRunId: runId
-  }
-}
-fragment Changed on ChangedSync {
-  done: status
-  sync {
-    id
-    name
-    status
-    hasUnpublishedChanges
-    publication {
-      versionDigest
-    }
-  }
-}`) as unknown as TypedDocumentString<CreateSyncMutation, CreateSyncMutationVariables>;
-export const UpdateSyncDocument = new TypedDocumentString(`
-    mutation UpdateSync($input: UpdateSyncInput!) {
-  updateSync(input: $input) {
-    __typename
-    ...Changed
-    ...Refused
-  }
-}
-    fragment Refused on Refusal {
-  message
-  ... on InvalidInput {
-    problems {
-      field
-      reason
-    }
-  }
-  ... on NotFound {
-    field
-  }
-  ... on AlreadyRunning {
-    runId
-  }
-  ... on NothingToRetry {
-    latestRunId: runId
-  }
-}
-fragment Changed on ChangedSync {
-  done: status
-  sync {
-    id
-    name
-    status
-    hasUnpublishedChanges
-    publication {
-      versionDigest
-    }
-  }
-}`) as unknown as TypedDocumentString<UpdateSyncMutation, UpdateSyncMutationVariables>;
-export const PublishSyncDocument = new TypedDocumentString(`
-    mutation PublishSync($syncId: ID!) {
-  publishSync(input: {syncId: $syncId}) {
-    __typename
-    ...Changed
-    ...Refused
-  }
-}
-    fragment Refused on Refusal {
-  message
-  ... on InvalidInput {
-    problems {
-      field
-      reason
-    }
-  }
-  ... on NotFound {
-    field
-  }
-  ... on AlreadyRunning {
-    runId
-  }
-  ... on NothingToRetry {
-    latestRunId: runId
-  }
-}
-fragment Changed on ChangedSync {
-  done: status
-  sync {
-    id
-    name
-    status
-    hasUnpublishedChanges
-    publication {
-      versionDigest
-    }
-  }
-}`) as unknown as TypedDocumentString<PublishSyncMutation, PublishSyncMutationVariables>;
-export const PauseSyncDocument = new TypedDocumentString(`
-    mutation PauseSync($syncId: ID!, $reason: String!) {
-  pauseSync(input: {syncId: $syncId, reason: $reason}) {
-    __typename
-    ...Changed
-    ...Refused
-  }
-}
-    fragment Refused on Refusal {
-  message
-  ... on InvalidInput {
-    problems {
-      field
-      reason
-    }
-  }
-  ... on NotFound {
-    field
-  }
-  ... on AlreadyRunning {
-    runId
-  }
-  ... on NothingToRetry {
-    latestRunId: runId
-  }
-}
-fragment Changed on ChangedSync {
-  done: status
-  sync {
-    id
-    name
-    status
-    hasUnpublishedChanges
-    publication {
-      versionDigest
-    }
-  }
-}`) as unknown as TypedDocumentString<PauseSyncMutation, PauseSyncMutationVariables>;
-export const ResumeSyncDocument = new TypedDocumentString(`
-    mutation ResumeSync($syncId: ID!) {
-  resumeSync(input: {syncId: $syncId}) {
-    __typename
-    ...Changed
-    ...Refused
-  }
-}
-    fragment Refused on Refusal {
-  message
-  ... on InvalidInput {
-    problems {
-      field
-      reason
-    }
-  }
-  ... on NotFound {
-    field
-  }
-  ... on AlreadyRunning {
-    runId
-  }
-  ... on NothingToRetry {
-    latestRunId: runId
-  }
-}
-fragment Changed on ChangedSync {
-  done: status
-  sync {
-    id
-    name
-    status
-    hasUnpublishedChanges
-    publication {
-      versionDigest
-    }
-  }
-}`) as unknown as TypedDocumentString<ResumeSyncMutation, ResumeSyncMutationVariables>;
-export const RunSyncDocument = new TypedDocumentString(`
-    mutation RunSync($syncId: ID!) {
-  runSync(input: {syncId: $syncId}) {
-    __typename
-    ...Started
-    ...Refused
-  }
-}
-    fragment Refused on Refusal {
-  message
-  ... on InvalidInput {
-    problems {
-      field
-      reason
-    }
-  }
-  ... on NotFound {
-    field
-  }
-  ... on AlreadyRunning {
-    runId
-  }
-  ... on NothingToRetry {
-    latestRunId: runId
-  }
-}
-fragment Started on StartedRun {
-  started: status
-  run {
-    id
-    status
-  }
-}`) as unknown as TypedDocumentString<RunSyncMutation, RunSyncMutationVariables>;
-export const RetryRunDocument = new TypedDocumentString(`
-    mutation RetryRun($runId: ID!) {
-  retryRun(input: {runId: $runId}) {
-    __typename
-    ...Started
-    ...Refused
-  }
-}
-    fragment Refused on Refusal {
-  message
-  ... on InvalidInput {
-    problems {
-      field
-      reason
-    }
-  }
-  ... on NotFound {
-    field
-  }
-  ... on AlreadyRunning {
-    runId
-  }
-  ... on NothingToRetry {
-    latestRunId: runId
-  }
-}
-fragment Started on StartedRun {
-  started: status
-  run {
-    id
-    status
-  }
-}`) as unknown as TypedDocumentString<RetryRunMutation, RetryRunMutationVariables>;
-export const RunProgressDocument = new TypedDocumentString(`
-    subscription RunProgress($runId: ID!) {
-  runProgress(runId: $runId) {
-    __typename
-    ... on RunProgress {
-      runId
-      status
-      isTerminal
-      counters {
-        ...AllCounters
-      }
-      totalRecords
-      failureCode
-    }
-    ... on KeepAlive {
-      at
-    }
-  }
-}
-    fragment AllCounters on Counters {
-  read
-  written
-  replayed
-  rejected
-  inDoubt
-  quarantined
-  skipped
-}`) as unknown as TypedDocumentString<RunProgressSubscription, RunProgressSubscriptionVariables>;

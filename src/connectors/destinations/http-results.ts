@@ -53,7 +53,7 @@ function isTold(value: unknown): boolean {
 const resultShape = z.object({
   key: z.string(),
   status: z.enum(['written', 'rejected', 'retry']),
-  id: z.unknown(),
+  id: z.unknown().optional(),
   reason: z.string().nullish().catch(null),
   retryAfterMs: z.number().min(0).nullish().catch(null),
 })

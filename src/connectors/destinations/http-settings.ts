@@ -87,8 +87,8 @@ export const httpCredentials = credentialsShape.superRefine((credentials, contex
   }
 })
 
-export const HTTP_PATHS = ['RECORD', 'PAGE'] as const
-export const MAX_RECORDS_PER_CALL = 10_000
+const HTTP_PATHS = ['RECORD', 'PAGE'] as const
+const MAX_RECORDS_PER_CALL = 10_000
 /** One record in flight more costs memory and a connection; 32 saturate what one run can send. */
 const MAX_CONCURRENCY = 32
 

@@ -149,7 +149,7 @@ export async function findRetries(handle: Handle, workspaceId: string, runIds: r
 }
 
 /** Attempts that are shown of a run, the newest ones; take-overs and drains add to the allowance of 5. */
-export const MAX_ATTEMPTS_SHOWN = 50
+const MAX_ATTEMPTS_SHOWN = 50
 
 /** The attempts of runs that the caller has already read within its workspace, in the order of their numbers. */
 export async function findAttempts(handle: Handle, runIds: readonly string[]) {

@@ -39,7 +39,7 @@ const MAX_HEADER_BYTES = 1024 * 1024
 const FIRST_HEADER_BYTES = 64 * 1024
 const MAX_COLUMNS = 2_000
 
-export interface CsvHeader {
+interface CsvHeader {
   readonly columns: readonly string[]
   /** As they stand in the file, without a byte order mark. */
   readonly bytes: Buffer
@@ -221,8 +221,9 @@ class CsvRows implements Rows {
 
   #end(): Promise<void> {
     return new Promise((resolve, reject) => {
-      this.#parser.once('error', reject)
-      this.#parser.end(() => resolve())
+      const parser = this.#parser
+      parser.once('error', reject)
+      parser.end(() => (parser.errored ? reject(parser.errored) : resolve()))
     })
   }
 

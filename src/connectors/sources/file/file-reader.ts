@@ -2,10 +2,10 @@
  * Reads one file page by page.
  *
  * A cursor is known as long as the bytes before it are what they were when it was made, and a row still
- * ends there. So an appended file goes on behind the cursor, with the new records only. A file that was replaced, truncated or
- * edited before the cursor is read from its first record again, in a new generation: all its records
- * get new delivery keys and are sent again, which is safe, where going on at an offset that means
- * something else is not. A range of such a file is gone.
+ * ends there. So an appended file goes on behind the cursor, with the new records only. A file that was
+ * replaced, truncated or edited before the cursor is read from its first record again, in a new
+ * generation: all its records get new delivery keys and are sent again, which is safe, where going on at
+ * an offset that means something else is not. A range of such a file is gone.
  *
  * Invariants: what a page says of the bytes before `to` is true of the bytes that were read. The prefix
  * is hashed once when the reader is placed, not again while it reads on. The end is only told after the

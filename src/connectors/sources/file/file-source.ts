@@ -27,7 +27,7 @@ import { type CsvOptions, DELIMITERS, type Delimiter, readCsvLayout } from './cs
 import { FileReader } from './file-reader.ts'
 import { jsonlLayout } from './jsonl-rows.ts'
 import { ENCODINGS, type Encoding, type Layout } from './rows.ts'
-import { quoteStream, resolveStream } from './stream-path.ts'
+import { describeSystemError, quoteStream, resolveStream } from './stream-path.ts'
 
 const FORMATS = ['CSV', 'JSONL'] as const
 type Format = (typeof FORMATS)[number]
@@ -72,6 +72,11 @@ export function createFileSource(source: FileSourceOptions): SourceConnector {
         throw error
       }
     },
+    listFields: async (stream, options) => {
+      const file = await openFile(source, stream, options)
+      await file.handle.close()
+      return file.layout.columns
+    },
     open: (request) => openReader(source, request),
   }
 }
@@ -79,8 +84,11 @@ export function createFileSource(source: FileSourceOptions): SourceConnector {
 interface OpenFile {
   readonly handle: FileHandle
   readonly settings: FileSettings
-  readonly layout: Layout
+  readonly layout: FileLayout
 }
+
+/** `columns`: null where each line names its own fields. */
+type FileLayout = Layout & { readonly columns: readonly string[] | null }
 
 /** The stream's options with what the file's name says filled in. */
 interface FileSettings {
@@ -120,7 +128,9 @@ async function openFile(
     throw new ConnectorError('node_failed', problem)
   }
   const settings = settle(stream, streamOptions.parse(options))
-  const handle = await open(path, 'r')
+  const handle = await open(path, 'r').catch((cause: unknown) => {
+    throw new ConnectorError('node_failed', describeSystemError(stream, cause), { cause })
+  })
   try {
     return { handle, settings, layout: await readLayout(handle, settings) }
   } catch (error) {
@@ -154,11 +164,11 @@ const FORMAT_OF_EXTENSION: Readonly<Record<string, Format>> = {
   '.ndjson': 'JSONL',
 }
 
-async function readLayout(handle: FileHandle, settings: FileSettings): Promise<Layout> {
+async function readLayout(handle: FileHandle, settings: FileSettings): Promise<FileLayout> {
   const start = await findTextStart(handle)
   const { format, identityField, delimiter, encoding } = settings
   if (format === 'JSONL') {
-    return jsonlLayout(start, { encoding })
+    return { ...jsonlLayout(start, { encoding }), columns: null }
   }
   const options: CsvOptions = { delimiter, encoding }
   const layout = await readCsvLayout(handle, start, options)

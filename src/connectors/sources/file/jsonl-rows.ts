@@ -116,7 +116,7 @@ class JsonlRows implements Rows {
 const MAY_BE_ROUNDED = /\d[\d.]{15}|\d[eE]/
 
 /** The object of a line, or what is wrong with it. JSON's own error repeats the text; ours does not. */
-export function readObject(line: string): JsonObject | string {
+function readObject(line: string): JsonObject | string {
   let value: JsonValue
   try {
     value = JSON.parse(line)

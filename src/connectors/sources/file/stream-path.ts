@@ -4,8 +4,7 @@
  * Invariant: nothing outside the root directory is ever opened, also not through a symbolic link. An
  * absolute path or one with `..` is refused without a look at the disk, so that it tells nothing of it.
  */
-import { constants } from 'node:fs'
-import { access, realpath, stat } from 'node:fs/promises'
+import { realpath, stat } from 'node:fs/promises'
 import { isAbsolute, join, relative, sep } from 'node:path'
 
 export type ResolvedStream =
@@ -36,10 +35,9 @@ export async function resolveStream(
         problem: `The stream ${named} is ${found.isDirectory() ? 'a directory' : 'not a file'}.`,
       }
     }
-    await access(path, constants.R_OK)
     return { path }
   } catch (error) {
-    return { problem: describeSystemError(named, error) }
+    return { problem: describeSystemError(stream, error) }
   }
 }
 
@@ -63,7 +61,9 @@ function outside(named: string): string {
   return `The stream ${named} lies outside of the directory that files are read from; name a path below it.`
 }
 
-function describeSystemError(named: string, error: unknown): string {
+/** Why the system does not let us have the file, as one sentence. */
+export function describeSystemError(stream: string, error: unknown): string {
+  const named = quoteStream(stream)
   const code = error instanceof Error && 'code' in error ? error.code : undefined
   switch (code) {
     case 'ENOENT':

@@ -1,0 +1,143 @@
+/**
+ * Sends records of a stored page in chunks, each reserved when its turn comes, so that no more is reserved
+ * than is in flight.
+ *
+ * Invariant: records of one identity never share a round: an earlier one has its outcome before a later
+ * one is sent, and may be sent again without overtaking it.
+ */
+import { reserve } from '../store/ledger.ts'
+import type { RunHolder } from '../store/runs.ts'
+import { AttemptStop } from './attempt-stop.ts'
+import {
+  type ChunkContext,
+  type ChunkResult,
+  type DeliveredChunk,
+  deliverChunk,
+} from './deliver-chunk.ts'
+import type { DoubtfulIdentities } from './doubtful-identities.ts'
+import type { SendableRecord } from './prepare-page.ts'
+
+export interface DeliveryContext extends ChunkContext {
+  readonly holder: RunHolder
+  readonly connectionId: string
+  readonly retentionMs: number
+  readonly endsOnBrokenRecord: boolean
+  readonly doubtful: DoubtfulIdentities
+}
+
+export async function reserveAndSend(
+  context: DeliveryContext,
+  pageDigest: string,
+  records: readonly SendableRecord[],
+): Promise<DeliveredChunk> {
+  const results = new Map<SendableRecord, ChunkResult>()
+  for (const round of toRounds(records, context.writer.maxRecordsPerCall)) {
+    const queue = round.values()
+    let stop: { readonly error: unknown } | null = null
+    const worker = async () => {
+      for (const chunk of queue) {
+        if (stop) {
+          return
+        }
+        try {
+          for (const [record, result] of await reserveChunk(context, pageDigest, chunk)) {
+            results.set(record, result)
+          }
+        } catch (error) {
+          stop ??= { error }
+        }
+      }
+    }
+    // Every call under way is awaited, also after a failure: nothing goes on behind the attempt's back.
+    await Promise.all(Array.from({ length: context.writer.concurrency }, worker))
+    rethrow(stop)
+  }
+  return { results, recorded: Promise.resolve(null) }
+}
+
+async function reserveChunk(
+  context: DeliveryContext,
+  pageDigest: string,
+  chunk: readonly SendableRecord[],
+): Promise<ReadonlyMap<SendableRecord, ChunkResult>> {
+  context.signal.throwIfAborted()
+  context.lease.assertTrusted()
+  const records = chunk.filter((record) => !context.doubtful.has(record))
+  const blocked = chunk.filter((record) => context.doubtful.has(record))
+  const results = new Map<SendableRecord, ChunkResult>(
+    blocked.map((record) => [record, { kind: 'inDoubt', reason: '' }]),
+  )
+  if (records.length > 0) {
+    const intentId = context.ids.next()
+    const isReserved = await reserve(context.database, {
+      holder: context.holder,
+      pageDigest,
+      chunk: toChunk(context, intentId, records),
+    })
+    if (!isReserved) {
+      throw new AttemptStop({ kind: 'fenced_off' })
+    }
+    const delivered = await deliverChunk(context, { intentId, pageDigest, records })
+    rethrow(await delivered.recorded)
+    for (const [record, result] of delivered.results) {
+      results.set(record, result)
+      if (result.kind === 'inDoubt') {
+        context.doubtful.add(record)
+      }
+    }
+  }
+  return results
+}
+
+/**
+ * Chunks that may be under way at once, round by round. A record whose identity came before goes into a
+ * later round, so that deliveries to one identity keep the source's order.
+ */
+function toRounds(
+  records: readonly SendableRecord[],
+  maxRecordsPerCall: number,
+): readonly (readonly (readonly SendableRecord[])[])[] {
+  const rounds: SendableRecord[][] = []
+  const seen = new Map<string, number>()
+  for (const record of records) {
+    const round = seen.get(record.destinationIdentityHash) ?? 0
+    seen.set(record.destinationIdentityHash, round + 1)
+    const members = rounds[round]
+    if (members) {
+      members.push(record)
+    } else {
+      rounds[round] = [record]
+    }
+  }
+  return rounds.map((members) => {
+    const chunks: SendableRecord[][] = []
+    for (let start = 0; start < members.length; start += maxRecordsPerCall) {
+      chunks.push(members.slice(start, start + maxRecordsPerCall))
+    }
+    return chunks
+  })
+}
+
+/** The chunk of these records, as the ledger reserves it. */
+export function toChunk(
+  context: DeliveryContext,
+  intentId: string,
+  records: readonly SendableRecord[],
+) {
+  const { writer } = context
+  return {
+    intentId,
+    connectionId: context.connectionId,
+    positions: records.map((record) => record.position),
+    recordDigests: records.map((record) => record.recordDigest).join(''),
+    destinationIdentities: records.map((record) => record.destinationIdentityHash).join(''),
+    quietMs: writer.requestDeadlineMs + writer.settlingMs,
+  }
+}
+
+/** Goes on with an error that was kept for its turn. */
+export function rethrow(stop: { readonly error: unknown } | null): void {
+  if (stop) {
+    throw stop.error
+  }
+}

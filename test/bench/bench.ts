@@ -1,0 +1,20 @@
+/**
+ * `npm run bench -- ledger` or `-- delivery`: ratios of ours to a bare floor, measured in one run.
+ *
+ * Exit code 1 when a figure misses its bar.
+ */
+import { benchDelivery } from './delivery.ts'
+import { benchLedger } from './ledger.ts'
+
+const BENCHES: Readonly<Record<string, () => Promise<boolean>>> = {
+  ledger: benchLedger,
+  delivery: benchDelivery,
+}
+
+const name = process.argv[2] ?? ''
+const bench = BENCHES[name]
+if (!bench) {
+  console.error(`Usage: npm run bench -- ${Object.keys(BENCHES).join(' | ')}`)
+  process.exit(2)
+}
+process.exit((await bench()) ? 0 : 1)

@@ -1,0 +1,155 @@
+import { describe, expect, it } from 'vitest'
+import {
+  CreateSyncMutation,
+  NodeQuery,
+  PauseSyncMutation,
+  PublishSyncMutation,
+  ResumeSyncMutation,
+  RetryRunMutation,
+  RunProgressSubscription,
+  RunQuery,
+  RunSyncMutation,
+  SyncQuery,
+  UpdateSyncMutation,
+} from '../../src/client/documents.ts'
+import { FailuresQuery, RunsQuery, SyncsQuery } from '../../src/client/list-documents.ts'
+import { encodeGlobalId } from '../../src/graphql/global-id.ts'
+import { useApi } from '../support/app.ts'
+import { makeRun } from '../support/factories.ts'
+import {
+  connectTools,
+  makePublishedSync,
+  newSyncInput,
+  type Workspace,
+} from '../support/sync-steps.ts'
+
+const api = useApi()
+
+/** Everything that takes an id, asked with one; what each answers, an error as its message. */
+async function askEverything({ client }: Workspace, ids: { syncId: string; runId: string }) {
+  const { syncId, runId } = ids
+  const told = (answer: Promise<unknown>) => answer.catch((error: Error) => error.message)
+  return {
+    sync: await told(client.request(SyncQuery, { id: syncId })),
+    run: await told(client.request(RunQuery, { id: runId })),
+    nodeSync: await told(client.request(NodeQuery, { id: syncId })),
+    nodeRun: await told(client.request(NodeQuery, { id: runId })),
+    runs: await told(client.request(RunsQuery, { filter: { syncId } })),
+    failures: await told(client.request(FailuresQuery, { filter: { syncId } })),
+    updateSync: await told(client.request(UpdateSyncMutation, { input: { syncId, pageSize: 9 } })),
+    publishSync: await told(client.request(PublishSyncMutation, { syncId })),
+    pauseSync: await told(client.request(PauseSyncMutation, { syncId, reason: 'Mine now.' })),
+    resumeSync: await told(client.request(ResumeSyncMutation, { syncId })),
+    runSync: await told(client.request(RunSyncMutation, { syncId })),
+    retryRun: await told(client.request(RetryRunMutation, { runId })),
+    runProgress: await told(client.subscribe(RunProgressSubscription, { runId }).next()),
+  }
+}
+
+describe('what belongs to another workspace', () => {
+  it('is answered for like what does not exist, and stays as it was', async () => {
+    const [owner, stranger] = [await api().makeWorkspace(), await api().makeWorkspace()]
+    const sync = await makePublishedSync(api(), owner)
+    const run = { workspaceId: owner.workspaceId, syncId: sync.uuid, status: 'failed' as const }
+    const runId = encodeGlobalId('Run', await makeRun(api().database, run))
+    const missing = {
+      syncId: encodeGlobalId('Sync', api().parts.ids.next()),
+      runId: encodeGlobalId('Run', api().parts.ids.next()),
+    }
+    const answers = await askEverything(stranger, { syncId: sync.syncId, runId })
+    expect(answers).toEqual(await askEverything(stranger, missing))
+    expect(answers).toMatchObject({
+      sync: { sync: null },
+      run: { run: null },
+      nodeSync: { node: null },
+      nodeRun: { node: null },
+      runs: { runs: { edges: [] } },
+      failures: { failures: { edges: [] } },
+      updateSync: { updateSync: { __typename: 'NotFound', field: 'syncId' } },
+      publishSync: { publishSync: { __typename: 'NotFound', field: 'syncId' } },
+      pauseSync: { pauseSync: { __typename: 'NotFound', field: 'syncId' } },
+      resumeSync: { resumeSync: { __typename: 'NotFound', field: 'syncId' } },
+      runSync: { runSync: { __typename: 'NotFound', field: 'syncId' } },
+      retryRun: { retryRun: { __typename: 'NotFound', field: 'runId' } },
+      runProgress: 'There is no run with the id that is given in runId.',
+    })
+    const { sync: kept } = await owner.client.request(SyncQuery, { id: sync.syncId })
+    expect(kept).toMatchObject({
+      status: 'ACTIVE',
+      hasUnpublishedChanges: false,
+      lastRun: { id: runId, status: 'FAILED' },
+    })
+    const { syncs } = await stranger.client.request(SyncsQuery, {})
+    expect(syncs.edges).toEqual([])
+  })
+
+  it('cannot be used in a sync', async () => {
+    const [owner, stranger] = [await api().makeWorkspace(), await api().makeWorkspace()]
+    await api().writeFile('customers.csv', 'email\na@example.com\n')
+    const input = newSyncInput(await connectTools(owner))
+    const { createSync } = await stranger.client.request(CreateSyncMutation, { input })
+    const reason = 'There is no connection with this id.'
+    expect(createSync).toMatchObject({
+      __typename: 'InvalidInput',
+      problems: [
+        { field: 'sourceConnectionId', reason },
+        { field: 'destinationConnectionId', reason },
+      ],
+    })
+    const sync = await makePublishedSync(api(), stranger)
+    const { sourceConnectionId } = input
+    const { updateSync } = await stranger.client.request(UpdateSyncMutation, {
+      input: { syncId: sync.syncId, sourceConnectionId },
+    })
+    expect(updateSync).toMatchObject({ problems: [{ field: 'sourceConnectionId', reason }] })
+  })
+})
+
+describe('a malformed id', () => {
+  const uuid = '0198c0de-0000-7000-8000-000000000000'
+  it.each(['', 'nonsense', uuid, 'sync_', `sync_${uuid}0`, `SYNC_${uuid}`, `user_${uuid}`])(
+    '%j is one clear error that names the argument',
+    async (id) => {
+      const workspace = await api().makeWorkspace()
+      const answers = await askEverything(workspace, { syncId: id, runId: id })
+      const sync = `It must be the id of a sync, such as sync_${uuid}.`
+      const run = `It must be the id of a run, such as run_${uuid}.`
+      const problem = (field: string, reason: string) => ({
+        __typename: 'InvalidInput',
+        problems: [{ field, reason }],
+      })
+      expect(answers).toMatchObject({
+        sync: `id: ${sync}`,
+        run: `id: ${run}`,
+        nodeSync: `id: It must be an id of this API, such as run_${uuid}.`,
+        runs: `filter.syncId: ${sync}`,
+        failures: `filter.syncId: ${sync}`,
+        updateSync: { updateSync: problem('syncId', sync) },
+        publishSync: { publishSync: problem('syncId', sync) },
+        pauseSync: { pauseSync: problem('syncId', sync) },
+        resumeSync: { resumeSync: problem('syncId', sync) },
+        runSync: { runSync: problem('syncId', sync) },
+        retryRun: { retryRun: problem('runId', run) },
+        runProgress: `runId: ${run}`,
+      })
+    },
+  )
+
+  it('is also one of another type', async () => {
+    const { client } = await api().makeWorkspace()
+    await expect(client.request(SyncQuery, { id: `run_${uuid}` })).rejects.toThrow(
+      `id: It must be the id of a sync, such as sync_${uuid}.`,
+    )
+    await expect(client.request(RunQuery, { id: `sync_${uuid}` })).rejects.toThrow(
+      `id: It must be the id of a run, such as run_${uuid}.`,
+    )
+  })
+
+  it('of a connection is named where a sync is saved', async () => {
+    const workspace = await api().makeWorkspace()
+    const tools = await connectTools(workspace)
+    const input = { ...newSyncInput(tools), sourceConnectionId: 'nonsense' }
+    const { createSync } = await workspace.client.request(CreateSyncMutation, { input })
+    expect(createSync).toMatchObject({ problems: [{ field: 'sourceConnectionId' }] })
+  })
+})

@@ -1,0 +1,57 @@
+import { describe, expect, it } from 'vitest'
+import { RunsQuery, SyncsQuery } from '../../src/client/list-documents.ts'
+import type { Database } from '../../src/store/database.ts'
+import { openApi, type TestApi } from '../support/app.ts'
+import { DATABASE_KINDS, useDatabase } from '../support/databases.ts'
+import { makeRun } from '../support/factories.ts'
+import { makePublishedSync } from '../support/sync-steps.ts'
+
+/** The database, and how many selects were built through it. */
+function countSelects(database: Database): { counted: Database; count(): number } {
+  let selects = 0
+  const orm = new Proxy(database.orm, {
+    get: (target, property, receiver) => {
+      if (property === 'select' || property === 'selectDistinctOn') {
+        selects += 1
+      }
+      return Reflect.get(target, property, receiver)
+    },
+  })
+  return { counted: { ...database, orm }, count: () => selects }
+}
+
+describe('a list', () => {
+  const database = useDatabase(DATABASE_KINDS[0] ?? 'embedded')
+
+  it('costs the same number of statements, however long it is', async () => {
+    const { counted, count } = countSelects(database())
+    const api = await openApi(counted)
+    try {
+      const [short, long] = [await makeHistory(api, 2), await makeHistory(api, 12)]
+      const costs: number[] = []
+      for (const { client } of [short, long]) {
+        const before = count()
+        const { syncs } = await client.request(SyncsQuery, {})
+        const { runs } = await client.request(RunsQuery, {})
+        costs.push(count() - before)
+        expect(syncs.edges.every(({ node }) => node.lastRun !== null)).toBe(true)
+        expect(runs.edges).toHaveLength(syncs.edges.length)
+      }
+      expect(costs[1]).toBe(costs[0])
+      // Two tokens; the syncs, their connections and last runs; the runs and their syncs.
+      expect(costs[0]).toBe(7)
+    } finally {
+      await api.stop()
+    }
+  })
+})
+
+async function makeHistory(api: TestApi, length: number) {
+  const workspace = await api.makeWorkspace()
+  const { workspaceId } = workspace
+  for (let n = 0; n < length; n += 1) {
+    const { uuid: syncId } = await makePublishedSync(api, workspace)
+    await makeRun(api.database, { workspaceId, syncId, status: 'failed' })
+  }
+  return workspace
+}
