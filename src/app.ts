@@ -6,7 +6,7 @@
  */
 import { hostname } from 'node:os'
 import type { CommandContext } from './commands/context.ts'
-import { type CreatedToken, ensureFirstWorkspace } from './commands/create-token.ts'
+import { ensureFirstToken } from './commands/ensure-first-token.ts'
 import type { Config } from './config.ts'
 import { createHttpDestination } from './connectors/destinations/http-destination.ts'
 import { createHttpClient } from './connectors/http-client.ts'
@@ -21,8 +21,8 @@ import { Engine } from './engine/engine.ts'
 import { type FaultHook, noFaults } from './engine/fault-points.ts'
 import { KEEP_ALIVE_MS } from './graphql/context.ts'
 import { createHealth } from './health.ts'
-import { createHttpServer, type HttpServer } from './http/server.ts'
-import { keepFirstToken, keepSealingKey, makeDirectories } from './local-files.ts'
+import { createHttpServer } from './http/server.ts'
+import { hasFirstToken, keepFirstToken, keepSealingKey, makeDirectories } from './local-files.ts'
 import { type Clock, systemClock } from './runtime/clock.ts'
 import { sha256 } from './runtime/hash.ts'
 import { createLogger, type Logger } from './runtime/logger.ts'
@@ -32,9 +32,9 @@ import type { Service } from './runtime/service.ts'
 import { type Database, openDatabase } from './store/database.ts'
 
 export interface App {
-  /** Where the API is served; null for a process that only works. */
-  readonly address: string | null
-  /** The token of a new embedded installation; null when there was one before. */
+  /** Where the API, or only /health for a process that works, is served. */
+  readonly address: string
+  /** The token of an embedded installation whose token file was not there; else null. */
   readonly firstToken: string | null
   stop(): Promise<void>
 }
@@ -72,7 +72,7 @@ export async function startApp(config: Config, parts: AppParts = {}): Promise<Ap
     const coordination = await openCoordination(config, { clock, logger })
     closing.push(() => coordination.close())
     const commands = await createCommandContext(config, { database, coordination, clock, logger })
-    const first = database.isEmbedded ? await makeFirstWorkspace(config, commands) : null
+    const firstToken = database.isEmbedded ? await makeFirstToken(config, commands) : null
     const workerId = commands.ids.next()
     const health = createHealth({ config, database, coordination, clock, workerId })
     const services: Service[] = []
@@ -84,6 +84,7 @@ export async function startApp(config: Config, parts: AppParts = {}): Promise<Ap
     const server = createHttpServer({
       host: config.host,
       port: config.port,
+      servesApi: config.role !== 'worker',
       hasGraphiql: config.graphiql,
       commands,
       settings: { progressStaleAfterMs: RUN_PROGRESS_STALE_MS, keepAliveMs: KEEP_ALIVE_MS },
@@ -94,7 +95,7 @@ export async function startApp(config: Config, parts: AppParts = {}): Promise<Ap
       await service.start()
       closing.push(() => service.stop())
     }
-    return toApp(server, first, stop)
+    return { address: server.address(), firstToken, stop }
   } catch (error) {
     await stop()
     throw error
@@ -118,10 +119,6 @@ export async function withCommandContext<T>(
     await coordination.close()
     await database.close()
   }
-}
-
-function toApp(server: HttpServer, first: CreatedToken | null, stop: () => Promise<void>): App {
-  return { address: server.address(), firstToken: first?.token ?? null, stop }
 }
 
 function openStore(config: Config): Promise<Database> {
@@ -179,18 +176,20 @@ async function createCommandContext(
   }
 }
 
-async function makeFirstWorkspace(
-  config: Config,
-  commands: CommandContext,
-): Promise<CreatedToken | null> {
-  const created = await ensureFirstWorkspace(
+/**
+ * A new installation's workspace and token. Where the token's file is missing (the process was killed
+ * before it was written, or somebody removed it) the workspace gets another one.
+ */
+async function makeFirstToken(config: Config, commands: CommandContext): Promise<string | null> {
+  if (await hasFirstToken(config.dataDirectory)) {
+    return null
+  }
+  const { token } = await ensureFirstToken(
     { ...commands, random: systemRandom },
     { workspaceName: 'My workspace', tokenName: 'first token' },
   )
-  if (created) {
-    await keepFirstToken(config.dataDirectory, created.token)
-  }
-  return created
+  await keepFirstToken(config.dataDirectory, token)
+  return token
 }
 
 function createEngine(

@@ -8,7 +8,7 @@ import { z } from 'zod'
 import { LOG_LEVELS, type LogLevel } from './runtime/logger.ts'
 import { SEALING_KEY_BYTES } from './runtime/seal.ts'
 
-export const ROLES = ['all', 'api', 'worker'] as const
+const ROLES = ['all', 'api', 'worker'] as const
 export type Role = (typeof ROLES)[number]
 
 /** Where the database and the coordination are. */

@@ -2,7 +2,7 @@
  * What an installation keeps on its own disk: its directories and, embedded, its first token and key.
  * Secrets are files that only their owner can read.
  */
-import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
+import { access, mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Config } from './config.ts'
 import type { Random } from './runtime/random.ts'
@@ -17,6 +17,15 @@ export async function makeDirectories(config: Config): Promise<void> {
     await mkdir(config.dataDirectory, { recursive: true, mode: 0o700 })
   }
   await mkdir(config.fileRoot, { recursive: true })
+}
+
+export async function hasFirstToken(dataDirectory: string): Promise<boolean> {
+  try {
+    await access(join(dataDirectory, TOKEN_FILE))
+    return true
+  } catch {
+    return false
+  }
 }
 
 export async function keepFirstToken(dataDirectory: string, token: string): Promise<void> {

@@ -5,7 +5,6 @@ import type { IdSource, Random } from '../runtime/random.ts'
 import { insertAuditEntry } from '../store/audit.ts'
 import type { Database, Handle } from '../store/database.ts'
 import { insertToken } from '../store/tokens.ts'
-import { insertFirstWorkspace } from '../store/workspaces.ts'
 
 const TOKEN_BYTES = 32
 /** Who acts where no token exists yet. */
@@ -38,24 +37,8 @@ export async function createToken(
   return await context.database.transaction('createToken', (tx) => keepToken(tx, context, input))
 }
 
-/**
- * Makes the workspace of a new installation and a token that opens it. Null: there is a workspace
- * already, so nothing is made, whichever of several processes comes first.
- */
-export async function ensureFirstWorkspace(
-  context: TokenContext,
-  names: { readonly workspaceName: string; readonly tokenName: string },
-): Promise<CreatedToken | null> {
-  return await context.database.transaction('ensureFirstWorkspace', async (tx) => {
-    const workspaceId = context.ids.next()
-    if (!(await insertFirstWorkspace(tx, { id: workspaceId, name: names.workspaceName }))) {
-      return null
-    }
-    return await keepToken(tx, context, { workspaceId, name: names.tokenName, expiresAt: null })
-  })
-}
-
-async function keepToken(
+/** Stores a token inside of a command's transaction. */
+export async function keepToken(
   tx: Handle,
   context: TokenContext,
   input: CreateTokenInput,

@@ -1,4 +1,4 @@
-/** Queues a run of a sync now. */
+/** Queues a run of a sync now: what it answers is committed (I6). */
 import type { RunProgress } from '../domain/progress.ts'
 import { ATTEMPT_ALLOWANCE } from '../domain/run.ts'
 import { decideRun } from '../domain/sync.ts'

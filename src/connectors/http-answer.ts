@@ -1,7 +1,7 @@
 /**
  * What an HTTP answer means for the records of the call, the same for every destination.
  *
- * Invariant: only what the destination itself says counts. A page of a proxy, a broken answer or a 5xx
+ * Invariant: only what the destination itself says counts (I12). A page of a proxy, a broken answer or a 5xx
  * says nothing about whether the write was applied, so it is unknown; what was refused before it could
  * be applied is retryable; a record is only called rejected when the answer is about the record.
  */

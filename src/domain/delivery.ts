@@ -3,14 +3,14 @@
  *
  * Invariants: a key depends on the sync, the source, the page's cursor, the position and the record
  * as it will be written, and on nothing else (no run, attempt, worker or clock). Cursor, identity and
- * record enter hashed only: neither a key nor a stored identity holds personal data. Digests, hashes and
+ * record enter hashed only: neither a key nor a stored identity holds personal data (I10). Digests, hashes and
  * keys are hexadecimal text; their sizes are told in bytes.
  */
 import type { FailureCode } from './failure.ts'
 import type { Hash } from './ids.ts'
 
 export const PAGE_DIGEST_BYTES = 16
-export const POSITION_BYTES = 4
+const POSITION_BYTES = 4
 export const RECORD_DIGEST_BYTES = 12
 export const DELIVERY_KEY_BYTES = PAGE_DIGEST_BYTES + POSITION_BYTES + RECORD_DIGEST_BYTES
 export const IDENTITY_HASH_BYTES = 16
@@ -56,7 +56,7 @@ export function deliveryKey(pageDigest: string, position: number, recordDigest: 
  * What a destination does when it gets the same write twice. `idempotent`: nothing new happens, so an
  * unknown outcome is settled by sending again. `none`: it happens twice, so only a person can settle it.
  */
-export const DELIVERY_CLASSES = ['idempotent', 'none'] as const
+const DELIVERY_CLASSES = ['idempotent', 'none'] as const
 export type DeliveryClass = (typeof DELIVERY_CLASSES)[number]
 
 /**

@@ -5,7 +5,7 @@
  * next and who has to do it. A cause that no code fits is `unclassified_exception`.
  */
 
-export const FAILURE_OWNERS = ['CUSTOMER', 'TAJO'] as const
+const FAILURE_OWNERS = ['CUSTOMER', 'TAJO'] as const
 export type FailureOwner = (typeof FAILURE_OWNERS)[number]
 
 /** What follows a failure: `yes`, another attempt of the run; `new_run`, a run queued by the sweep; `no`, a person. */
@@ -104,7 +104,7 @@ export type FailureCode = keyof typeof FAILURE_CATALOGUE
 export const FAILURE_CODES = Object.keys(FAILURE_CATALOGUE) as readonly FailureCode[]
 
 /** The steps of a run that a failure can name; the wording completes "failed while …". */
-export const STEPS = ['reading', 'mapping', 'writing'] as const
+const STEPS = ['reading', 'mapping', 'writing'] as const
 export type Step = (typeof STEPS)[number]
 
 /** Longest technical detail that is kept with a failure, in characters. */

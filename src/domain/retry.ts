@@ -11,8 +11,6 @@ export interface RetryPolicy {
   readonly backoffFactor: number
 }
 
-export const DEFAULT_RETRY_POLICY: RetryPolicy = { firstBackoffMs: 60_000, backoffFactor: 2 }
-
 export type RetryDecision =
   | { readonly verb: 'postpone'; readonly delayMs: number }
   | { readonly verb: 'fail' }
@@ -37,9 +35,9 @@ export function decideAfterFailure(
 }
 
 /** Tries of one call inside an attempt, the first one counted. */
-export const MAX_CALL_TRIES = 4
+const MAX_CALL_TRIES = 4
 /** The longest wait between two tries that is sat out inside an attempt. */
-export const MAX_WAIT_INSIDE_ATTEMPT_MS = 60_000
+const MAX_WAIT_INSIDE_ATTEMPT_MS = 60_000
 const FIRST_CALL_WAIT_MS = 500
 
 /**

@@ -1,8 +1,8 @@
 /**
  * The life of a run: its states, the verbs that move it, and how it ends.
  *
- * Invariants: a final run never changes; at most one run of a sync is queued or running; a run
- * succeeds only if its books balance and nothing was rejected or in doubt.
+ * Invariants: a final run never changes (I5); at most one run of a sync is queued or running (I9); a run
+ * succeeds only if its books balance (I8) and nothing was rejected or in doubt.
  */
 import { booksBalance, type Counters } from './delivery.ts'
 import type { FailureCode } from './failure.ts'
@@ -21,11 +21,11 @@ export const FINAL_RUN_STATUSES = ['succeeded', 'partial', 'failed', 'canceled']
 export type FinalRunStatus = (typeof FINAL_RUN_STATUSES)[number]
 
 /** Why a run was started. */
-export const RUN_CAUSES = ['schedule', 'run_now', 'retry', 'sweep'] as const
+const RUN_CAUSES = ['schedule', 'run_now', 'retry', 'sweep'] as const
 export type RunCause = (typeof RUN_CAUSES)[number]
 
 /** How one attempt of a run ended. */
-export const ATTEMPT_OUTCOMES = [
+const ATTEMPT_OUTCOMES = [
   'completed',
   'postponed',
   'failed',

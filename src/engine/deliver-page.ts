@@ -3,8 +3,8 @@
  *
  * Invariants: the page is stored, and what it sends is reserved, before the destination is called; the
  * checkpoint comes after every record has its outcome and after the lease was verified. A completed key
- * is replayed and not sent; a record whose identity is in doubt is not sent; a held record that a later
- * one has overtaken is not sent.
+ * is replayed and not sent (I4); a record whose identity is in doubt is not sent; a held record that a later
+ * one has overtaken is not sent (I11).
  */
 import { countDispositions, type Disposition } from '../domain/delivery.ts'
 import { failure } from '../domain/failure.ts'

@@ -2,7 +2,7 @@
  * Holds the lease of one attempt: takes it, renews it, tells whether it may still be trusted.
  *
  * Invariant: `assertTrusted` answers from this process's own monotonic clock, so it can be asked
- * immediately before each request is written; once trust has ended it never comes back.
+ * immediately before each request is written; once trust has ended it never comes back (I1).
  */
 import { CoordinationUnavailableError, type Leases } from '../coordination/lease.ts'
 import { failure } from '../domain/failure.ts'

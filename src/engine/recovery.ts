@@ -1,5 +1,5 @@
 /**
- * Hands the runs of a silent worker to another one.
+ * Hands the runs of a silent worker to another one (I7).
  *
  * Silence is observed, not computed: a process that looked successfully all through `silentAfterMs` of
  * its own monotonic time and saw no beat hands the run over. So a database that was away, or a clock

@@ -1,4 +1,5 @@
 /** GraphQL over HTTP: queries, mutations, and subscriptions as server-sent events. */
+import { renderGraphiQL } from '@graphql-yoga/render-graphiql'
 import { createYoga } from 'graphql-yoga'
 import { authenticate } from '../commands/authenticate.ts'
 import type { Actor, CommandContext } from '../commands/context.ts'
@@ -34,6 +35,8 @@ export function createEndpoint(options: EndpointOptions) {
     multipart: false,
     logging: false,
     graphiql: options.hasGraphiql && GRAPHIQL,
+    // With its own copy of the page's scripts: the default one loads them from the internet.
+    renderGraphiQL,
     maskedErrors: { maskError: (error) => maskError(error, commands) },
     context: ({ actor, authorization }) => ({
       parts: commands,

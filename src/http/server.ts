@@ -19,6 +19,8 @@ export interface HttpServerOptions {
   readonly host: string
   /** 0: any free port. */
   readonly port: number
+  /** False: this process works only, and answers for its health. */
+  readonly servesApi: boolean
   /** Whether to serve the GraphiQL page. */
   readonly hasGraphiql: boolean
   readonly commands: CommandContext
@@ -47,14 +49,14 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
       response.destroy()
     })
   })
-  const socket = attachSocket(server, endpoint, options.commands)
+  const socket = options.servesApi ? attachSocket(server, endpoint, options.commands) : null
   return {
     name: 'http',
     start: () => listen(server, options),
     address: () => describeAddress(server),
     stop: async () => {
       const closed = new Promise<void>((resolve) => server.close(() => resolve()))
-      await socket.stop()
+      await socket?.stop()
       // Each would go on until its run ends: its client comes back to another process.
       for (const stream of streams) {
         stream.destroy()
@@ -77,6 +79,10 @@ async function respond(
   const path = request.url?.split('?')[0]
   if (path === '/health' && (request.method === 'GET' || request.method === 'HEAD')) {
     await respondHealth(response, options.health, commands.logger)
+    return
+  }
+  if (!options.servesApi) {
+    refuse(response, 404, { code: 'NOT_FOUND', message: 'This process serves /health only.' })
     return
   }
   if (options.hasGraphiql && path === GRAPHQL_PATH && isPageRequest(request)) {

@@ -1,7 +1,7 @@
 /**
  * The ledger: what is in flight (intents) and what has been delivered.
  *
- * Invariants: nothing is sent whose intent was not stored under the current fence; a key is completed
+ * Invariants: nothing is sent whose intent was not stored under the current fence (I2); a key is completed
  * at most once, because completing deletes the intent that reserved it; a completed key of the
  * retention counts wherever its partition lies. Each function is one statement, so that no lock is ever
  * held across a round trip to a process that may have stopped. Digests and hashes come and go as

@@ -2,7 +2,7 @@
  * Open pages and the checkpoint.
  *
  * Invariants: the checkpoint is one statement under the fence, so cursors, counters and the page change
- * together or not at all; the saved cursor is never behind which a record without outcome lies; a page
+ * together or not at all (I3); the saved cursor is never behind which a record without outcome lies; a page
  * counts once a run.
  */
 import { sql } from 'drizzle-orm'

@@ -2,7 +2,7 @@
  * The run table, which is the queue: one function a verb.
  *
  * Invariants: every transition is a compare-and-set on status, worker and epoch, and answers null when
- * it lost; rows are locked in the order sync, fence, run; the statement that takes a run raises the
+ * it lost (I5); rows are locked in the order sync, fence, run; the statement that takes a run raises the
  * fence. A person's wish (pause) that meets a running run is carried out where the run ends.
  */
 import { sql } from 'drizzle-orm'

@@ -1,8 +1,8 @@
 /**
  * Every table; the source of drizzle/.
  *
- * Invariants that the database itself keeps: one run of a sync queued or running; a run is finished
- * exactly when its status is final; the books of a run balance at every moment; a run is retried by at
+ * Invariants that the database itself keeps: one run of a sync queued or running (I9); a run is finished
+ * exactly when its status is final; the books of a run balance at every moment (I8); a run is retried by at
  * most one run. Timestamps have milliseconds, so that they pass through JavaScript unchanged.
  */
 import { sql } from 'drizzle-orm'

@@ -1,5 +1,4 @@
 /** Workspaces: the tenants. */
-import { sql } from 'drizzle-orm'
 import type { Handle } from './database.ts'
 import { workspace } from './schema.ts'
 
@@ -8,21 +7,16 @@ export interface Workspace {
   readonly name: string
 }
 
-/**
- * Makes the first workspace, if there is none. False: there is one already. Processes that start
- * together wait for each other, so call it in a transaction.
- */
-export async function insertFirstWorkspace(tx: Handle, first: Workspace): Promise<boolean> {
-  await tx.rows(sql`/* workspaces.insertFirstWorkspace */
-    lock table workspace in share row exclusive mode`)
-  const existing = await tx.orm.select({ id: workspace.id }).from(workspace).limit(1)
-  if (existing.length > 0) {
-    return false
-  }
-  await tx.orm.insert(workspace).values(first)
-  return true
-}
-
 export async function insertWorkspace(handle: Handle, created: Workspace): Promise<void> {
   await handle.orm.insert(workspace).values(created)
+}
+
+/** The oldest workspace, or null when there is none. */
+export async function findFirstWorkspaceId(handle: Handle): Promise<string | null> {
+  const found = await handle.orm
+    .select({ id: workspace.id })
+    .from(workspace)
+    .orderBy(workspace.id)
+    .limit(1)
+  return found[0]?.id ?? null
 }

@@ -1,4 +1,4 @@
-/** The http destination keeps the contract of destinations, on both of its paths. */
+/** The http destination keeps the contract of destinations on both of its paths: unknown stays unknown (I12). */
 import { createHash } from 'node:crypto'
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { DestinationWriter } from '../../src/connectors/destination.ts'

@@ -1,3 +1,4 @@
+/** Leases, the same in Redis and in memory: one holder a name, changed only by who names its value (I1). */
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { CoordinationUnavailableError, type Leases } from '../../src/coordination/lease.ts'

@@ -1,3 +1,4 @@
+/** The ledger on both databases: a stale fence stores nothing (I2), a key is completed once and counts for its time. */
 import { sql } from 'drizzle-orm'
 import { describe, expect, it } from 'vitest'
 import { LEDGER_RETENTION_MS } from '../../src/domain/delivery.ts'

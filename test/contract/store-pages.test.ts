@@ -1,3 +1,4 @@
+/** Open pages and the checkpoint on both databases: cursors, counters and page move as one (I3). */
 import { sql } from 'drizzle-orm'
 import { describe, expect, it } from 'vitest'
 import { type Counters, LEDGER_RETENTION_MS, NO_COUNTS } from '../../src/domain/delivery.ts'

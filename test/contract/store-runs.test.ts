@@ -1,3 +1,4 @@
+/** The run table on both databases: who may move a run (I5, I9), and when one may be taken over (I7). */
 import { sql } from 'drizzle-orm'
 import { describe, expect, it } from 'vitest'
 import { failure } from '../../src/domain/failure.ts'

@@ -139,7 +139,11 @@ describe('without a token', () => {
     const page = await fetch(url, { headers: { accept: 'text/html' } })
     expect(page.status).toBe(200)
     expect(page.headers.get('content-type')).toContain('text/html')
-    expect(await page.text()).not.toContain('"data"')
+    const html = await page.text()
+    const plain = await fetch(`${api().address}/graphql`, { headers: { accept: 'text/html' } })
+    // The same page: nothing of the query's answer is in it. And none of its scripts comes from elsewhere.
+    expect(html === (await plain.text())).toBe(true)
+    expect(/<script[^>]+src=/.test(html)).toBe(false)
   })
 
   it('nothing else is', async () => {

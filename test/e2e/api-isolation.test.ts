@@ -1,3 +1,4 @@
+/** What belongs to another workspace does not exist, for every query and mutation (I13). */
 import { describe, expect, it } from 'vitest'
 import {
   CreateSyncMutation,

@@ -1,4 +1,4 @@
-/** The demo as its visitor runs it: the app is killed in mid-page, and the demo proves what came of it. */
+/** The demo as its visitor runs it: the app is killed in mid-page, and the run that was asked for goes on (I6). */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'

@@ -1,3 +1,4 @@
+/** Runs from claim to end on both databases, against a scripted source and a recording destination; order is kept (I11). */
 import { sql } from 'drizzle-orm'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { ConnectorError } from '../../src/connectors/source.ts'

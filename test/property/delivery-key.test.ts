@@ -1,4 +1,4 @@
-/** The delivery key: the same write has the same key, another write another, and it tells nothing about anybody. */
+/** The delivery key: the same write has the same key, another write another, and it tells nothing about anybody (I10). */
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import {

@@ -1,6 +1,6 @@
 /**
  * Pages are remembered: whatever happens to the rows of a page between two reads, a record keeps its
- * position, and together with the delivery keys only what was not delivered is sent.
+ * position, and together with the delivery keys only what was not delivered is sent (I4).
  */
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'

@@ -1,4 +1,4 @@
-/** A run's end, its books, the order of its progress, its take-overs. */
+/** A run's end, its books (I8), the order of its progress, its take-overs. */
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import {

@@ -69,6 +69,7 @@ export async function openApi(database: Database, options: TestApiOptions = {}):
   const server = createHttpServer({
     host: '127.0.0.1',
     port: 0,
+    servesApi: true,
     hasGraphiql: options.hasGraphiql ?? false,
     commands: parts,
     settings: {

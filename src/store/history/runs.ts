@@ -1,4 +1,4 @@
-/** Runs as people see them: history, attempts, the DLQ, rejected records. Every read names the workspace. */
+/** Runs as people see them: history, attempts, the DLQ, rejected records. Every read names the workspace (I13). */
 import { and, asc, eq, inArray, isNull, or, type SQL, sql } from 'drizzle-orm'
 import {
   FAILURE_CATALOGUE,
