@@ -30,7 +30,8 @@ async function main(args: readonly string[]): Promise<void> {
 
 async function serve(config: Config): Promise<void> {
   const app = await startApp(config)
-  process.stdout.write(`tajo-sync serves ${app.address}/graphql\n`)
+  const path = config.role === 'worker' ? '/health' : '/graphql'
+  process.stdout.write(`tajo-sync serves ${app.address}${path}\n`)
   if (app.firstToken !== null) {
     process.stdout.write(
       `First token, shown once and kept in ${config.dataDirectory}/token: ${app.firstToken}\n`,

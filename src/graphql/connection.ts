@@ -55,7 +55,7 @@ const CreateConnectionInput = builder.inputType('CreateConnectionInput', {
     config: t.field({
       type: 'JSON',
       required: true,
-      description: 'Its settings, as docs/api.md lists them for each type.',
+      description: 'Its settings, as docs/connectors.md lists them for each type.',
     }),
     credentials: t.field({
       type: 'JSON',

@@ -24,9 +24,9 @@ const BrokenRecordPolicyEnum = builder.enumType('BrokenRecordPolicy', {
 
 const DESCRIPTIONS = {
   stream: 'What is read from the source: for a file, its path below the configured root.',
-  streamOptions: 'How it is read, as docs/api.md lists the options for each type.',
+  streamOptions: 'How it is read, as docs/connectors.md lists the options for each type.',
   object: 'What is written at the destination: for `http`, the path of the endpoint.',
-  objectOptions: 'How it is written, as docs/api.md lists the options for each type.',
+  objectOptions: 'How it is written, as docs/connectors.md lists the options for each type.',
   mapping: 'Where the value of each target field comes from, as docs/mapping.md describes.',
   onRejected: 'What happens to a record that the destination rejects.',
   onBrokenRecord: 'What a row does that cannot be read as a record.',

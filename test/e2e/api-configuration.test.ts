@@ -188,6 +188,7 @@ describe('saving a sync', () => {
     ['a page size of 0', { pageSize: 0 }, 'pageSize', /from 1 to 10000, and 0 was given/],
     ['a page size of 10,001', { pageSize: 10_001 }, 'pageSize', /10001 was given/],
     ['no name', { name: '' }, 'name', 'It must not be empty.'],
+    ['a policy that is not there yet', { onRejected: 'QUARANTINE' }, 'onRejected', /use HOLD/],
   ])(
     'with %s names the field and the reason, and stores nothing',
     async (_, given, field, reason) => {
@@ -248,7 +249,7 @@ describe('saving a sync', () => {
 describe('changing a sync', () => {
   it('changes what is given and nothing else', async () => {
     const workspace = await api().makeWorkspace()
-    const { syncId } = await makeDraft(api(), workspace, { onRejected: 'QUARANTINE' })
+    const { syncId } = await makeDraft(api(), workspace, { onBrokenRecord: 'FAIL' })
     const before = await getSync(workspace, syncId)
     expect(await updateSync(workspace, { syncId, pageSize: 100 })).toMatchObject({ done: 'DONE' })
     expect((await getSync(workspace, syncId)).draft).toEqual({ ...before.draft, pageSize: 100 })
@@ -307,13 +308,13 @@ describe('changing a sync', () => {
     const { syncId } = await makeDraft(api(), workspace)
     const results = await Promise.all([
       updateSync(workspace, { syncId, pageSize: 11 }),
-      updateSync(workspace, { syncId, onRejected: 'QUARANTINE' }),
+      updateSync(workspace, { syncId, object: '/people' }),
       updateSync(workspace, { syncId, onBrokenRecord: 'FAIL' }),
     ])
     expect(results.map((result) => result.__typename)).toEqual(Array(3).fill('ChangedSync'))
     expect((await getSync(workspace, syncId)).draft).toMatchObject({
       pageSize: 11,
-      onRejected: 'QUARANTINE',
+      object: '/people',
       onBrokenRecord: 'FAIL',
     })
   })

@@ -94,6 +94,8 @@ describe.runIf(HAS_REDIS)('the order of two pages in hand', () => {
 
   /** The first page's completion waits for the test, and the second page has its intent. */
   async function isSecondPageReserved(tx: Handle, syncId: string): Promise<boolean> {
+    // What a transaction sees of other sessions is kept from its first look on.
+    await tx.rows(sql`select pg_stat_clear_snapshot()`)
     const [row] = await tx.rows<{ intents: number; waiting: number }>(sql`
       select (select count(*)::int from delivery_intent where sync_id = ${syncId}) as intents,
              (select count(*)::int from pg_stat_activity

@@ -82,7 +82,7 @@ export async function startAppProcess(
   environment: Readonly<Record<string, string>>,
 ): Promise<AppProcess> {
   const started = startScript('src/main.ts', { PORT: '0', ...environment })
-  const address = await started.find(/serves (http:\/\/\S+)\/graphql/)
+  const address = await started.find(/serves (http:\/\/\S+)\/(?:graphql|health)/)
   return { ...started, address }
 }
 

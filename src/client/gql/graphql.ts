@@ -142,7 +142,7 @@ export type Counters = {
 
 /** A tool to connect. */
 export type CreateConnectionInput = {
-  /** Its settings, as docs/api.md lists them for each type. */
+  /** Its settings, as docs/connectors.md lists them for each type. */
   config: Scalars['JSON']['input'];
   /** Its credentials, if it takes any. They are sealed and never shown. */
   credentials?: InputMaybe<Scalars['JSON']['input']>;
@@ -172,7 +172,7 @@ export type CreateSyncInput = {
   name: Scalars['String']['input'];
   /** What is written at the destination: for `http`, the path of the endpoint. */
   object: Scalars['String']['input'];
-  /** How it is written, as docs/api.md lists the options for each type. */
+  /** How it is written, as docs/connectors.md lists the options for each type. */
   objectOptions?: InputMaybe<Scalars['JSON']['input']>;
   /** What a row does that cannot be read as a record. */
   onBrokenRecord?: InputMaybe<BrokenRecordPolicy>;
@@ -184,7 +184,7 @@ export type CreateSyncInput = {
   sourceConnectionId: Scalars['ID']['input'];
   /** What is read from the source: for a file, its path below the configured root. */
   stream: Scalars['String']['input'];
-  /** How it is read, as docs/api.md lists the options for each type. */
+  /** How it is read, as docs/connectors.md lists the options for each type. */
   streamOptions?: InputMaybe<Scalars['JSON']['input']>;
 };
 
@@ -887,7 +887,7 @@ export type SyncConfiguration = {
   mapping: Scalars['JSON']['output'];
   /** What is written at the destination: for `http`, the path of the endpoint. */
   object: Scalars['String']['output'];
-  /** How it is written, as docs/api.md lists the options for each type. */
+  /** How it is written, as docs/connectors.md lists the options for each type. */
   objectOptions: Scalars['JSON']['output'];
   /** What a row does that cannot be read as a record. */
   onBrokenRecord: BrokenRecordPolicy;
@@ -899,7 +899,7 @@ export type SyncConfiguration = {
   sourceConnection: Connection;
   /** What is read from the source: for a file, its path below the configured root. */
   stream: Scalars['String']['output'];
-  /** How it is read, as docs/api.md lists the options for each type. */
+  /** How it is read, as docs/connectors.md lists the options for each type. */
   streamOptions: Scalars['JSON']['output'];
 };
 
@@ -969,7 +969,7 @@ export type UpdateSyncInput = {
   name?: InputMaybe<Scalars['String']['input']>;
   /** What is written at the destination: for `http`, the path of the endpoint. Fixed at the first publication. */
   object?: InputMaybe<Scalars['String']['input']>;
-  /** How it is written, as docs/api.md lists the options for each type. */
+  /** How it is written, as docs/connectors.md lists the options for each type. */
   objectOptions?: InputMaybe<Scalars['JSON']['input']>;
   /** What a row does that cannot be read as a record. */
   onBrokenRecord?: InputMaybe<BrokenRecordPolicy>;
@@ -981,7 +981,7 @@ export type UpdateSyncInput = {
   sourceConnectionId?: InputMaybe<Scalars['ID']['input']>;
   /** What is read from the source: for a file, its path below the configured root. */
   stream?: InputMaybe<Scalars['String']['input']>;
-  /** How it is read, as docs/api.md lists the options for each type. */
+  /** How it is read, as docs/connectors.md lists the options for each type. */
   streamOptions?: InputMaybe<Scalars['JSON']['input']>;
   /** The id of the sync. */
   syncId: Scalars['ID']['input'];
