@@ -2,7 +2,10 @@
  * The composition root: builds every part from the configuration, starts them in order, stops them in
  * reverse.
  *
- * Invariant: what was opened is closed, also when a later part fails to start.
+ * Invariants: what was opened is closed, also when a later part fails to start, or to stop. The server is
+ * the first service to start and the last to stop: nothing is claimed on a port that is taken, and a
+ * process that drains still answers. It says at once that it is not ready, so that whoever comes back
+ * goes elsewhere.
  */
 import { hostname } from 'node:os'
 import type { CommandContext } from './commands/context.ts'
@@ -28,14 +31,16 @@ import { sha256 } from './runtime/hash.ts'
 import { createLogger, type Logger } from './runtime/logger.ts'
 import { createIdSource, systemRandom } from './runtime/random.ts'
 import { createSealer } from './runtime/seal.ts'
-import type { Service } from './runtime/service.ts'
+import { type Service, stopAll } from './runtime/service.ts'
 import { type Database, openDatabase } from './store/database.ts'
+import { Sweep } from './watch/sweep.ts'
 
 export interface App {
   /** Where the API, or only /health for a process that works, is served. */
   readonly address: string
   /** The token of an embedded installation whose token file was not there; else null. */
   readonly firstToken: string | null
+  /** Drains and stops. Resolves when nothing of it runs any more. */
   stop(): Promise<void>
 }
 
@@ -59,43 +64,50 @@ const RUN_PROGRESS_STALE_MS = 120_000
 export async function startApp(config: Config, parts: AppParts = {}): Promise<App> {
   const clock = parts.clock ?? systemClock
   const logger = parts.logger ?? createLogger(config.logLevel)
-  const closing: (() => Promise<void>)[] = []
-  const stop = async () => {
-    for (const close of closing.splice(0).reverse()) {
-      await close()
-    }
-  }
+  const closing: Pick<Service, 'name' | 'stop'>[] = []
+  const stop = () => stopAll(closing.splice(0), logger)
   try {
     await makeDirectories(config)
     const database = await openStore(config)
-    closing.push(() => database.close())
+    closing.push({ name: 'database', stop: () => database.close() })
     const coordination = await openCoordination(config, { clock, logger })
-    closing.push(() => coordination.close())
+    closing.push({ name: 'coordination', stop: () => coordination.close() })
     const commands = await createCommandContext(config, { database, coordination, clock, logger })
     const firstToken = database.isEmbedded ? await makeFirstToken(config, commands) : null
     const workerId = commands.ids.next()
     const health = createHealth({ config, database, coordination, clock, workerId })
-    const services: Service[] = []
-    if (config.role !== 'api') {
-      services.push(
-        createEngine(config, { commands, coordination, workerId, faults: parts.faults }),
-      )
-    }
     const server = createHttpServer({
       host: config.host,
       port: config.port,
       servesApi: config.role !== 'worker',
       hasGraphiql: config.graphiql,
       commands,
-      settings: { progressStaleAfterMs: RUN_PROGRESS_STALE_MS, keepAliveMs: KEEP_ALIVE_MS },
+      settings: {
+        progressStaleAfterMs: RUN_PROGRESS_STALE_MS,
+        keepAliveMs: KEEP_ALIVE_MS,
+        retentionMs: config.ledgerRetentionMs,
+      },
       health,
     })
-    services.push(server)
+    const engine =
+      config.role === 'api'
+        ? null
+        : createEngine(config, { commands, coordination, workerId, faults: parts.faults })
+    const watch = engine ? [createSweep(config, { commands, coordination, workerId, engine })] : []
+    const services: readonly Service[] = [server, ...(engine ? [engine] : []), ...watch]
     for (const service of services) {
+      closing.push(service)
       await service.start()
-      closing.push(() => service.stop())
     }
-    return { address: server.address(), firstToken, stop }
+    return {
+      address: server.address(),
+      firstToken,
+      stop: async () => {
+        server.beginDrain()
+        engine?.beginDrain()
+        await stop()
+      },
+    }
   } catch (error) {
     await stop()
     throw error
@@ -217,6 +229,8 @@ function createEngine(
       pollMs: config.pollMs,
       beatMs: config.heartbeatMs,
       silentAfterMs: config.silentAfterMs,
+      drainDeadlineMs: config.drainDeadlineMs,
+      schedulerMs: config.schedulerIntervalMs,
     },
     settings: {
       leaseLifeMs: config.leaseLifeMs,
@@ -225,5 +239,27 @@ function createEngine(
       retentionMs: config.ledgerRetentionMs,
       retry: { firstBackoffMs: config.firstBackoffMs, backoffFactor: config.backoffFactor },
     },
+  })
+}
+
+function createSweep(
+  config: Config,
+  parts: {
+    readonly commands: CommandContext
+    readonly coordination: Coordination
+    readonly workerId: string
+    readonly engine: Engine
+  },
+): Sweep {
+  const { commands, coordination, workerId, engine } = parts
+  return new Sweep({
+    ...commands,
+    leases: coordination.leases,
+    workerId,
+    intervalMs: config.sweepIntervalMs,
+    stuckAfterMs: config.stuckAfterMs,
+    beatMs: config.heartbeatMs,
+    silentAfterMs: config.silentAfterMs,
+    ownRunIds: () => engine.runIds,
   })
 }

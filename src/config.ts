@@ -45,6 +45,12 @@ export interface Config {
   readonly heartbeatMs: number
   readonly heartbeatTrustMs: number
   readonly silentAfterMs: number
+  readonly schedulerIntervalMs: number
+  readonly sweepIntervalMs: number
+  /** A scheduled run whose attempt is older, and shows no sign of life, is swept. */
+  readonly stuckAfterMs: number
+  readonly drainDeadlineMs: number
+  readonly processDeadlineMs: number
 }
 
 /** Every problem of the environment, each in one sentence that names the variable. */
@@ -96,6 +102,11 @@ export const ENVIRONMENT = z.object({
   HEARTBEAT_MS: duration(5_000, 50, 10 * MINUTE_MS),
   HEARTBEAT_TRUST_MS: duration(15_000, 100, 10 * MINUTE_MS),
   SILENT_AFTER_MS: duration(20_000, 200, 60 * MINUTE_MS),
+  SCHEDULER_INTERVAL_MS: duration(1_000, 10, MINUTE_MS),
+  SWEEP_INTERVAL_MS: duration(MINUTE_MS, 100, DAY_MS),
+  STUCK_AFTER_MS: duration(60 * MINUTE_MS, 1_000, 30 * DAY_MS),
+  DRAIN_DEADLINE_MS: duration(15_000, 100, 10 * MINUTE_MS),
+  PROCESS_DEADLINE_MS: duration(25_000, 200, 15 * MINUTE_MS),
 })
 type Environment = z.infer<typeof ENVIRONMENT>
 
@@ -145,6 +156,14 @@ function findContradictions(env: Environment): string[] {
       env.HEARTBEAT_TRUST_MS < env.SILENT_AFTER_MS,
       'HEARTBEAT_TRUST_MS must be less than SILENT_AFTER_MS: a worker must stop before another takes over.',
     ],
+    [
+      env.SILENT_AFTER_MS < env.STUCK_AFTER_MS,
+      'SILENT_AFTER_MS must be less than STUCK_AFTER_MS: a sweep must leave the runs of silent workers to recovery first.',
+    ],
+    [
+      env.DRAIN_DEADLINE_MS < env.PROCESS_DEADLINE_MS,
+      'DRAIN_DEADLINE_MS must be less than PROCESS_DEADLINE_MS: a process that has drained needs time to end.',
+    ],
   ]
   return rules.filter(([holds]) => !holds).map(([, problem]) => problem)
 }
@@ -186,5 +205,10 @@ function toConfig(env: Environment): Config {
     heartbeatMs: env.HEARTBEAT_MS,
     heartbeatTrustMs: env.HEARTBEAT_TRUST_MS,
     silentAfterMs: env.SILENT_AFTER_MS,
+    schedulerIntervalMs: env.SCHEDULER_INTERVAL_MS,
+    sweepIntervalMs: env.SWEEP_INTERVAL_MS,
+    stuckAfterMs: env.STUCK_AFTER_MS,
+    drainDeadlineMs: env.DRAIN_DEADLINE_MS,
+    processDeadlineMs: env.PROCESS_DEADLINE_MS,
   }
 }

@@ -2,16 +2,18 @@
  * The process: configuration, start, signals, exit code.
  *
  * `main.ts` serves; `main.ts create-workspace NAME` makes a workspace and prints the token that opens it.
+ *
+ * The first SIGTERM or SIGINT drains (also one that comes while the app is still starting): exit code 0.
+ * The second ends the process at once, and so does the process deadline: exit code 1. What still runs
+ * then is taken over by recovery.
  */
-import { type App, startApp, withCommandContext } from './app.ts'
+import { startApp, withCommandContext } from './app.ts'
 import { createWorkspace } from './commands/create-workspace.ts'
 import { type Config, ConfigError, readConfig } from './config.ts'
 import { systemClock } from './runtime/clock.ts'
 import { describeError } from './runtime/logger.ts'
+import { keepHeapSmall } from './runtime/memory.ts'
 import { DataDirectoryInUseError } from './store/embedded/data-directory.ts'
-
-/** What still runs after this is left to recovery; the service manager's kill comes later. */
-const STOP_DEADLINE_MS = 25_000
 
 async function main(args: readonly string[]): Promise<void> {
   const config = readConfig(process.env)
@@ -29,6 +31,7 @@ async function main(args: readonly string[]): Promise<void> {
 }
 
 async function serve(config: Config): Promise<void> {
+  const stopAsked = listenForSignals(config.processDeadlineMs)
   const app = await startApp(config)
   const path = config.role === 'worker' ? '/health' : '/graphql'
   process.stdout.write(`tajo-sync serves ${app.address}${path}\n`)
@@ -37,17 +40,26 @@ async function serve(config: Config): Promise<void> {
       `First token, shown once and kept in ${config.dataDirectory}/token: ${app.firstToken}\n`,
     )
   }
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-    process.once(signal, () => void stop(app))
-  }
+  await stopAsked
+  await app.stop()
+  process.exit(0)
 }
 
-/** A second signal finds no handler any more and ends the process at once. */
-async function stop(app: App): Promise<void> {
-  process.removeAllListeners('SIGTERM').removeAllListeners('SIGINT')
-  const deadline = systemClock.sleep(STOP_DEADLINE_MS).then(() => 'late' as const)
-  const outcome = await Promise.race([app.stop().then(() => 'stopped' as const), deadline])
-  process.exit(outcome === 'stopped' ? 0 : 1)
+/** Resolves with the first signal. From then on the process has so long to end by itself. */
+function listenForSignals(processDeadlineMs: number): Promise<void> {
+  return new Promise((resolve) => {
+    let isAsked = false
+    const ask = () => {
+      if (isAsked) {
+        // Not left to the signal's default, which the first process of a container does not have.
+        process.exit(1)
+      }
+      isAsked = true
+      void systemClock.sleep(processDeadlineMs).then(() => process.exit(1))
+      resolve()
+    }
+    process.on('SIGTERM', ask).on('SIGINT', ask)
+  })
 }
 
 function describeStartProblem(error: unknown): string {
@@ -63,6 +75,7 @@ function describeStartProblem(error: unknown): string {
   return `tajo-sync could not start: ${describeError(error)['errorChain']}`
 }
 
+keepHeapSmall()
 try {
   await main(process.argv.slice(2))
 } catch (error) {

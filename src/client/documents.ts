@@ -35,6 +35,9 @@ export const SyncQuery = graphql(`
         }
       }
       hasUnpublishedChanges
+      nextFires
+      lastFiredAt
+      coalescedTicks
       lastRun {
         id
         status
@@ -62,6 +65,21 @@ export const SyncQuery = graphql(`
     onRejected
     onBrokenRecord
     pageSize
+    schedule {
+      ... on IntervalSchedule {
+        everyMs
+      }
+      ... on CronSchedule {
+        expression
+        timeZone
+      }
+    }
+  }
+`)
+
+export const SchedulePreviewQuery = graphql(`
+  query SchedulePreview($schedule: ScheduleInput!, $after: DateTime!, $first: Int) {
+    schedulePreview(schedule: $schedule, after: $after, first: $first)
   }
 `)
 
@@ -120,6 +138,7 @@ export const RunQuery = graphql(`
     outcome
     cause
     requestedBy
+    isCatchingUp
     counters {
       ...AllCounters
     }
@@ -208,6 +227,12 @@ export const CreateConnectionMutation = graphql(`
     ... on NothingToRetry {
       latestRetryId
     }
+    ... on DeliveryInFlight {
+      settleableAt
+    }
+    ... on AlreadySettled {
+      outcome
+    }
   }
 `)
 
@@ -221,6 +246,7 @@ export const CreateSyncMutation = graphql(`
   }
   fragment Changed on ChangedSync {
     done: status
+    willStopBy
     sync {
       id
       name

@@ -2,22 +2,30 @@
 import { failure } from '../domain/failure.ts'
 import type { RunProgress } from '../domain/progress.ts'
 import { decidePause } from '../domain/sync.ts'
+import type { Instant } from '../runtime/clock.ts'
 import type { Handle } from '../store/database.ts'
 import { failQueuedRunOfSync, findRunInFlight } from '../store/runs.ts'
 import { findSyncForUpdate, markSyncPaused } from '../store/syncs.ts'
-import { announceProgress } from './announce.ts'
+import { announceProgress, announceStop } from './announce.ts'
 import { recordDeed } from './audit-trail.ts'
 import type { Actor, CommandContext } from './context.ts'
 import { checkText, MAX_REASON_LENGTH } from './input-checks.ts'
 import { InvalidInput, NotFound, NotPublished } from './refusals.ts'
+import { findStopTime } from './stop-time.ts'
 
 export interface PauseSyncInput {
   readonly syncId: string
   readonly reason: string
 }
 
-interface Paused {
-  readonly status: 'done' | 'noop'
+export interface PausedSync {
+  readonly syncId: string
+  readonly status: 'done' | 'will_stop_by' | 'noop'
+  /** By when its running run has stopped; null: nothing of it runs, or it was paused before. */
+  readonly stopBy: Instant | null
+}
+
+interface Paused extends Omit<PausedSync, 'syncId'> {
   readonly failedRun: RunProgress | null
 }
 
@@ -26,18 +34,21 @@ export async function pauseSync(
   context: CommandContext,
   actor: Actor,
   input: PauseSyncInput,
-): Promise<{ readonly syncId: string; readonly status: 'done' | 'noop' }> {
+): Promise<PausedSync> {
   const problems = checkText('reason', input.reason, MAX_REASON_LENGTH)
   if (problems.length > 0) {
     throw new InvalidInput(problems)
   }
-  const { status, failedRun } = await context.database.transaction('pauseSync', (tx) =>
+  const { status, stopBy, failedRun } = await context.database.transaction('pauseSync', (tx) =>
     pause(tx, context, actor, input),
   )
   if (failedRun) {
     await announceProgress(context, failedRun)
   }
-  return { syncId: input.syncId, status }
+  if (status === 'will_stop_by') {
+    await announceStop(context)
+  }
+  return { syncId: input.syncId, status, stopBy }
 }
 
 async function pause(
@@ -56,7 +67,7 @@ async function pause(
     throw new NotPublished()
   }
   if (decision.kind === 'noop') {
-    return { status: 'noop', failedRun: null }
+    return { status: 'noop', stopBy: null, failedRun: null }
   }
   const { reason } = input
   const failedRun = decision.failsQueuedRun
@@ -79,5 +90,7 @@ async function pause(
     before: { status: sync.status },
     after: { status: decision.to, failedRunId: failedRun?.runId ?? null },
   })
-  return { status: 'done', failedRun }
+  const stopBy =
+    inFlight?.status === 'running' ? await findStopTime(tx, context, inFlight.id) : null
+  return { status: stopBy ? 'will_stop_by' : 'done', stopBy, failedRun }
 }

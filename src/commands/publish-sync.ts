@@ -6,6 +6,7 @@ import { findPublication, insertPublication } from '../store/publications.ts'
 import { activateSync, findSync, findSyncForUpdate, type StoredSync } from '../store/syncs.ts'
 import { recordDeed } from './audit-trail.ts'
 import type { Actor, CommandContext } from './context.ts'
+import { placeSlots } from './place-slots.ts'
 import { ChangedMeanwhile, InvalidInput, NotFound, SyncStillPausing } from './refusals.ts'
 import { checkSyncSettings } from './sync-settings.ts'
 
@@ -74,6 +75,8 @@ async function publishDraft(
     publishedBy: actor.tokenName,
   })
   await activateSync(tx, sync.id, publicationId)
+  const { schedule } = sync.draft
+  await placeSlots(tx, sync.id, { schedule, wasActive: sync.status === 'active' })
   await recordDeed(tx, context, actor, {
     action: 'publishSync',
     subjectType: 'sync',

@@ -4,6 +4,8 @@
  * The API shows them as members of a mutation's result; anything else that a command throws is a bug
  * or an outage.
  */
+import type { Settlement } from '../domain/doubt.ts'
+import type { Instant } from '../runtime/clock.ts'
 
 /** `field`: the input's field as a dotted path. `reason`: one full sentence. */
 export interface InputProblem {
@@ -34,7 +36,7 @@ export class NotFound extends Refusal {
   readonly code = 'NOT_FOUND'
   readonly field: string
 
-  constructor(what: 'sync' | 'run' | 'connection', field: string) {
+  constructor(what: 'sync' | 'run' | 'connection' | 'delivery in doubt', field: string) {
     super(`There is no ${what} with the id that is given in ${field}.`)
     this.field = field
   }
@@ -101,6 +103,40 @@ const NOTHING_TO_RETRY = {
   not_failed: 'This run cannot be retried: only a failed or partial run can.',
   resolved: 'A retry of this run has already succeeded.',
   retried: 'This run was already retried, and its latest retry has ended: retry that one instead.',
+}
+
+/** The call may still be under way, so nobody can know what became of it. */
+export class DeliveryInFlight extends Refusal {
+  override readonly name = 'DeliveryInFlight'
+  readonly code = 'DELIVERY_IN_FLIGHT'
+  /** From when it can be settled; while its run is at work it may be later. */
+  readonly settleableAt: Instant
+
+  constructor(isRunning: boolean, settleableAt: Instant) {
+    const time = settleableAt.toISOString()
+    super(
+      isRunning
+        ? `The run that sent this delivery is still running: it can be settled once that has stopped, and not before ${time}.`
+        : `The destination may still apply this delivery: it can be settled from ${time} on.`,
+    )
+    this.settleableAt = settleableAt
+  }
+}
+
+/** Somebody said before that the opposite became of it. */
+export class AlreadySettled extends Refusal {
+  override readonly name = 'AlreadySettled'
+  readonly code = 'ALREADY_SETTLED'
+  readonly settlement: Settlement
+
+  constructor(settlement: Settlement) {
+    super(
+      settlement === 'delivered'
+        ? 'This delivery was already settled as delivered.'
+        : 'This delivery was already settled as to be sent again.',
+    )
+    this.settlement = settlement
+  }
 }
 
 /** Somebody else changed the sync between its being read and its being written, again and again. */

@@ -5,6 +5,7 @@ import type { Handle } from '../store/database.ts'
 import { activateSync, findSyncForUpdate } from '../store/syncs.ts'
 import { recordDeed } from './audit-trail.ts'
 import type { Actor, CommandContext } from './context.ts'
+import { placeSlots } from './place-slots.ts'
 import { NotFound, NotPublished, SyncPaused, SyncStillPausing } from './refusals.ts'
 
 /** Throws {@link NotFound}, {@link NotPublished}, {@link SyncPaused}, {@link SyncStillPausing}. */
@@ -38,6 +39,7 @@ async function resume(
   }
   assert(sync.publicationId !== null, 'A paused sync has no publication.')
   await activateSync(tx, sync.id, sync.publicationId)
+  await placeSlots(tx, sync.id, { wasActive: false })
   await recordDeed(tx, context, actor, {
     action: 'resumeSync',
     subjectType: 'sync',

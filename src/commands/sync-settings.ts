@@ -10,11 +10,13 @@ import { isUuid } from '../domain/ids.ts'
 import { isJsonObject, type JsonObject, type JsonValue } from '../domain/json.ts'
 import { compileMapping, findUnknownFields, type MappingProblem } from '../domain/mapping.ts'
 import { MAX_PAGE_RECORDS } from '../domain/page.ts'
+import type { GivenSchedule, Schedule } from '../domain/schedule.ts'
 import type { BrokenRecordPolicy, RejectionPolicy, SyncConfig } from '../domain/sync.ts'
 import { findConnections } from '../store/connections.ts'
 import type { CommandContext } from './context.ts'
 import { checkText, describeUnfitJson, MAX_NAME_LENGTH, parseObject } from './input-checks.ts'
 import type { InputProblem } from './refusals.ts'
+import { checkScheduleInput } from './schedule-input.ts'
 
 /** A configuration as it is handed in: nothing about it is checked. */
 export interface SyncSettings {
@@ -28,6 +30,8 @@ export interface SyncSettings {
   readonly onRejected: RejectionPolicy
   readonly onBrokenRecord: BrokenRecordPolicy
   readonly pageSize: number
+  /** Null: it runs only when it is asked to. */
+  readonly schedule: GivenSchedule | null
 }
 
 export type CheckedSettings =
@@ -53,12 +57,14 @@ export async function checkSyncSettings(
     types.get(settings.destinationConnectionId),
     settings,
   )
+  const scheduled = checkGivenSchedule(settings.schedule)
   const problems = [
     ...source.problems,
     ...destination.problems,
     ...checkMapping(settings.mapping, source.fields),
     ...checkPageSize(settings.pageSize),
     ...checkPolicy(settings.onRejected),
+    ...scheduled.problems,
   ]
   if (problems.length > 0 || !isJsonObject(settings.mapping)) {
     return { kind: 'invalid', problems }
@@ -77,6 +83,7 @@ export async function checkSyncSettings(
       onRejected: settings.onRejected,
       onBrokenRecord: settings.onBrokenRecord,
       pageSize: settings.pageSize,
+      schedule: scheduled.schedule,
     },
   }
 }
@@ -190,6 +197,13 @@ function checkPageSize(pageSize: number): readonly InputProblem[] {
   }
   const reason = `It must be a whole number from 1 to ${MAX_PAGE_RECORDS}, and ${pageSize} was given.`
   return [{ field: 'pageSize', reason }]
+}
+
+function checkGivenSchedule(given: GivenSchedule | null): {
+  readonly schedule: Schedule | null
+  readonly problems: readonly InputProblem[]
+} {
+  return given === null ? { schedule: null, problems: [] } : checkScheduleInput(given)
 }
 
 function side(problems: readonly InputProblem[]): CheckedSide {

@@ -27,8 +27,11 @@ export interface DeliveryCall {
 export type DeliveryAnswer =
   /** One outcome a record, in the order of the call. */
   | { readonly kind: 'answered'; readonly outcomes: readonly Outcome[] }
-  /** Refused as a whole because of some records: nothing was applied, and it does not say which are guilty. */
-  | { readonly kind: 'refused'; readonly reason: string }
+  /**
+   * Refused as a whole: nothing was applied. Because of some records, without saying which are guilty, or
+   * because the call was too large, of which none needs to be guilty.
+   */
+  | { readonly kind: 'refused'; readonly reason: string; readonly isTooLarge: boolean }
 
 export interface DestinationWriter {
   readonly deliveryClass: DeliveryClass
@@ -64,6 +67,8 @@ export interface DestinationConnector {
   readonly connectionConfig: z.ZodType<JsonObject>
   readonly credentials: z.ZodType<JsonObject>
   readonly objectOptions: z.ZodType<JsonObject>
+  /** Longest that one call may take under these options, in milliseconds. Told without opening anything. */
+  requestDeadlineMs(objectOptions: JsonObject): number
   /** What is wrong with the object's name, as one sentence, or null. Called when a sync is saved. */
   describeObjectProblem(object: string): string | null
   open(request: OpenDestination): Promise<DestinationWriter>

@@ -27,6 +27,11 @@ export interface HttpRequest {
   /** Longest answer that is read, in bytes. Default {@link DEFAULT_MAX_RESPONSE_BYTES}. */
   readonly maxResponseBytes?: number
   readonly signal: AbortSignal
+  /**
+   * False: on a connection of its own. One that was idle may have been closed by the other side at the
+   * moment it is used again, and then nobody knows whether the request arrived. Default true.
+   */
+  readonly reusesConnections?: boolean
   /** Called immediately before the request is written; what it throws stops the request and is thrown. */
   beforeSend(): void
 }
@@ -71,13 +76,18 @@ const MAX_IDLE_SOCKETS = 64
 export function createHttpClient(options: HttpClientOptions): HttpClient {
   const agentOptions = { keepAlive: true, maxFreeSockets: MAX_IDLE_SOCKETS }
   const agents = { http: new HttpAgent(agentOptions), https: new HttpsAgent(agentOptions) }
+  const fresh = {
+    http: new HttpAgent({ keepAlive: false }),
+    https: new HttpsAgent({ keepAlive: false }),
+  }
   const userAgent = options.userAgent ?? 'tajo-sync'
   return {
     send: (request) => {
       if (request.signal.aborted) {
         return Promise.reject(request.signal.reason)
       }
-      return new Exchange(request, options.clock).run(agents, userAgent)
+      const chosen = request.reusesConnections === false ? fresh : agents
+      return new Exchange(request, options.clock).run(chosen, userAgent)
     },
     close: () => {
       agents.http.destroy()

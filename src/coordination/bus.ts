@@ -28,6 +28,9 @@ export interface Bus {
 /** Wakes the pools: a run may be due. */
 export const WAKE_CHANNEL = 'runs.wake'
 
+/** Tells the processes that work: somebody paused a sync or canceled a run. */
+export const STOP_CHANNEL = 'runs.stop'
+
 /** Progress of one run. */
 export function runChannel(runId: string): string {
   return `run.${runId}`

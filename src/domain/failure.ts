@@ -72,7 +72,7 @@ export const FAILURE_CATALOGUE = {
     happened: 'The destination rejected every record of this run.',
     todo: "Check the field mapping against the destination's required fields and formats, then run the sync again.",
     owner: 'CUSTOMER',
-    retried: 'yes',
+    retried: 'no',
   },
   node_failed: {
     happened: 'A step failed while {subject}.',

@@ -6,6 +6,11 @@
  * epoch is a dead run's: whoever has raised the fence in PostgreSQL may replace it.
  */
 
+/** What a sync's lease is called. */
+export function leaseName(syncId: string): string {
+  return `lease.${syncId}`
+}
+
 /** Written into Redis as the lease's value; the epoch leads, so that a later holder can tell an older one. */
 export interface LeaseToken {
   readonly epoch: number

@@ -166,7 +166,7 @@ function daysInMonth(year: number, month: number): number {
 }
 
 /** Days since 1970-01-01 in the proleptic Gregorian calendar; years run from March, so that a leap day ends one. */
-function daysFromCivil(year: number, month: number, day: number): number {
+export function daysFromCivil(year: number, month: number, day: number): number {
   const y = month <= 2 ? year - 1 : year
   const era = Math.floor(y / 400)
   const yearOfEra = y - era * 400

@@ -95,11 +95,50 @@ export function decideEnd(end: EndOfRun): EndDecision {
   return { verb: 'complete', status: isWhole ? 'succeeded' : 'partial' }
 }
 
-export type TakeOverDecision = 'requeue' | 'close'
+/** What people may want of a run that is under way: that it ends, or that its sync stops. */
+export type StopWish = 'cancel' | 'pause'
 
-/** What recovery does with the run of a silent worker, given how often it was taken over since its last checkpoint. */
-export function decideTakeOver(takeOversInARow: number): TakeOverDecision {
-  return takeOversInARow + 1 >= MAX_TAKE_OVERS ? 'close' : 'requeue'
+/** How long it may take until a running attempt knows of such a wish. */
+export const STOP_LOOK_MS = 2_000
+/** How long it may take to record the last answers and the end. */
+const STOP_RECORDING_MS = 10_000
+/** How long it takes until the run of a worker that falls silent is taken over: also that may be so. */
+const STOP_TAKE_OVER_MS = 30_000
+
+/** How soon a running run has stopped that is asked to; `requestDeadlineMs`: the longest that its calls may take. */
+export function stopsWithinMs(requestDeadlineMs: number): number {
+  return Math.max(STOP_LOOK_MS + requestDeadlineMs + STOP_RECORDING_MS, STOP_TAKE_OVER_MS)
+}
+
+export type CancelDecision =
+  /** No worker has it: it is over at once. */
+  | { readonly kind: 'cancel' }
+  /** Its attempt carries the request out at its next safe point. */
+  | { readonly kind: 'request' }
+  /** It is over, or asked to be. */
+  | { readonly kind: 'noop' }
+
+export function decideCancel(run: {
+  readonly status: RunStatus
+  readonly isCancelRequested: boolean
+}): CancelDecision {
+  if (run.status === 'queued') {
+    return { kind: 'cancel' }
+  }
+  return run.status === 'running' && !run.isCancelRequested ? { kind: 'request' } : { kind: 'noop' }
+}
+
+export type TakeOverDecision = 'requeue' | 'close' | StopWish
+
+/**
+ * What recovery does with the run of a silent worker: what people asked for meanwhile, which nobody else
+ * can carry out any more; else it is queued again, until it was taken over too often since its last checkpoint.
+ */
+export function decideTakeOver(facts: {
+  readonly takeOversInARow: number
+  readonly wish: StopWish | null
+}): TakeOverDecision {
+  return facts.wish ?? (facts.takeOversInARow + 1 >= MAX_TAKE_OVERS ? 'close' : 'requeue')
 }
 
 /**

@@ -8,7 +8,8 @@
 import type { FailureCode } from './failure.ts'
 import type { Hash } from './ids.ts'
 import { canonicalJson, isJsonObject, type JsonObject } from './json.ts'
-import type { RunStatus } from './run.ts'
+import type { RunStatus, StopWish } from './run.ts'
+import { readSchedule, type Schedule } from './schedule.ts'
 
 export const SYNC_STATUSES = ['draft', 'active', 'pausing', 'paused'] as const
 export type SyncStatus = (typeof SYNC_STATUSES)[number]
@@ -38,11 +39,15 @@ export interface SyncConfig {
   readonly onBrokenRecord: BrokenRecordPolicy
   /** Records, 1 to 10,000. */
   readonly pageSize: number
+  /** Null: it runs only when it is asked to. */
+  readonly schedule: Schedule | null
 }
 
-/** 64 hexadecimal characters: the name of a version. */
+/** 64 hexadecimal characters: the name of a version. One without a schedule is named as before there were any. */
 export function digestConfig(hash: Hash, config: SyncConfig): string {
-  return hash(canonicalJson(config as unknown as JsonObject))
+  const { schedule, ...rest } = config
+  const named = schedule === null ? rest : config
+  return hash(canonicalJson(named as unknown as JsonObject))
 }
 
 /** What a queued or running run needs to be true of its sync; null: it may go on. */
@@ -56,6 +61,17 @@ export function decideStanding(facts: {
   }
   const isCurrent = facts.publicationId !== null && facts.publicationId === facts.runPublicationId
   return isCurrent && facts.status === 'active' ? null : 'attestation_publication_not_attested'
+}
+
+/** What a running run has to do for people; null: it goes on. Who canceled a run knew of it, so that comes first. */
+export function decideStop(facts: {
+  readonly syncStatus: SyncStatus
+  readonly isCancelRequested: boolean
+}): StopWish | null {
+  if (facts.isCancelRequested) {
+    return 'cancel'
+  }
+  return facts.syncStatus === 'active' ? null : 'pause'
 }
 
 /** Reads a configuration that was stored. Throws RangeError for what this product did not write: that is a bug. */
@@ -79,6 +95,7 @@ export function readSyncConfig(stored: JsonObject): SyncConfig {
     onRejected,
     onBrokenRecord,
     pageSize,
+    schedule: readSchedule(stored['schedule']),
   }
 }
 

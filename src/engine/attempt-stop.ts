@@ -6,12 +6,16 @@
 import { ConnectorError } from '../connectors/source.ts'
 import { CoordinationUnavailableError } from '../coordination/lease.ts'
 import { type Failure, failure, type Step } from '../domain/failure.ts'
+import { decideStop, type SyncStatus } from '../domain/sync.ts'
+import { unreachable } from '../runtime/assert.ts'
 
 export type StopCause =
   /** The attempt failed: the catalogue says what follows. `retryAfterMs`: the wait the other system asked for. */
   | { readonly kind: 'failed'; readonly failure: Failure; readonly retryAfterMs: number | null }
   /** PostgreSQL refused our epoch: the run is another's. Nothing is written any more, not even the end. */
   | { readonly kind: 'fenced_off' }
+  /** A person asked for its end; the run is canceled. */
+  | { readonly kind: 'canceled' }
   /** This process is stopping; the run is handed back. */
   | { readonly kind: 'draining' }
 
@@ -27,6 +31,47 @@ export class AttemptStop extends Error {
 
 export function failAttempt(told: Failure, retryAfterMs: number | null = null): AttemptStop {
   return new AttemptStop({ kind: 'failed', failure: told, retryAfterMs })
+}
+
+/** The stop that people asked for, or null: the attempt goes on. */
+export function stopForPeople(facts: {
+  readonly syncStatus: SyncStatus
+  readonly isCancelRequested: boolean
+}): AttemptStop | null {
+  const wish = decideStop(facts)
+  switch (wish) {
+    case null:
+      return null
+    case 'cancel':
+      return new AttemptStop({ kind: 'canceled' })
+    case 'pause':
+      return failAttempt(failure('attestation_rule_not_active'))
+    default:
+      return unreachable(wish)
+  }
+}
+
+/**
+ * Work that changes nothing, such as a read: what it throws once the signal is aborted is the stop, whatever
+ * a connector makes of the signal, and no failure of its own.
+ */
+export async function unlessStopped<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+  // A connector that only listens would not hear of a stop that came before it was asked.
+  signal.throwIfAborted()
+  try {
+    return await work()
+  } catch (error) {
+    throw signal.aborted ? signal.reason : error
+  }
+}
+
+/** Names the step in which something failed. */
+export async function atStep<T>(step: Step, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    throw new AttemptStop(stopCauseOf(error, step), { cause: error })
+  }
 }
 
 /** Classifies whatever an attempt threw. `step`: what it was doing, where that is known. */

@@ -6,7 +6,7 @@
  * not its own any more. README.md tells what a crash at each point leaves behind.
  */
 import type { ConnectorRegistry } from '../connectors/registry.ts'
-import type { Bus } from '../coordination/bus.ts'
+import { type Bus, WAKE_CHANNEL } from '../coordination/bus.ts'
 import type { Leases } from '../coordination/lease.ts'
 import { failure } from '../domain/failure.ts'
 import type { Hash } from '../domain/ids.ts'
@@ -20,12 +20,14 @@ import type { Sealer } from '../runtime/seal.ts'
 import type { Database } from '../store/database.ts'
 import { listLeftIntents } from '../store/ledger.ts'
 import { hasHeldRecords } from '../store/pages.ts'
-import { type ClaimedRun, type RunHolder, setTotalRecords } from '../store/runs.ts'
-import { failAttempt, stopCauseOf } from './attempt-stop.ts'
-import { DoubtfulIdentities } from './doubtful-identities.ts'
+import type { RunHolder } from '../store/run-ends.ts'
+import { type ClaimedRun, setTotalRecords } from '../store/runs.ts'
+import { failAttempt, stopCauseOf, unlessStopped } from './attempt-stop.ts'
+import { Silence } from './deliver-chunk.ts'
 import { endRun, type RunEnd } from './end-run.ts'
 import type { FaultHook } from './fault-points.ts'
 import { LeaseKeeper } from './lease-keeper.ts'
+import { LeftIntents } from './left-intents.ts'
 import { type OpenConnectors, openConnectors } from './open-connectors.ts'
 import { PageLoop } from './page-loop.ts'
 import { ProgressPublisher } from './progress-publisher.ts'
@@ -52,7 +54,10 @@ export interface AttemptParts {
   readonly faults: FaultHook
   readonly settings: AttemptSettings
   readonly workerId: string
+  /** Aborted when the drain's deadline has passed. */
+  readonly lateSignal: AbortSignal
   beatSentAtMs(): number
+  beatGaps(): number
 }
 
 /** Runs a claimed run to an end. Resolves when its end is recorded or it is another's; never rejects but for a bug. */
@@ -77,6 +82,7 @@ export async function runAttempt(
     renewalMs: parts.settings.leaseRenewalMs,
     beatTrustMs: parts.settings.beatTrustMs,
     beatSentAtMs: () => parts.beatSentAtMs(),
+    beatGaps: () => parts.beatGaps(),
   })
   await publisher.publish(claimed.progress)
   const end = await reachEnd(parts, { claimed, holder, lease, publisher, signal })
@@ -91,6 +97,10 @@ export async function runAttempt(
   } finally {
     publisher.close()
     await lease.release()
+  }
+  if (end.kind === 'stopped' && end.stop.kind === 'draining') {
+    // After the lease: whoever claims the run now finds nothing in its way.
+    await bus.publish(WAKE_CHANNEL, {})
   }
 }
 
@@ -107,15 +117,14 @@ async function reachEnd(parts: AttemptParts, context: AttemptContext): Promise<R
   let connectors: OpenConnectors | null = null
   try {
     await parts.faults('afterClaim', claimed.runId)
+    context.signal.throwIfAborted()
     const config = checkStanding(claimed)
     await lease.take()
     await parts.faults('afterLease', claimed.runId)
-    connectors = await openConnectors({
-      ...parts,
-      workspaceId: claimed.workspaceId,
-      config,
-      signal: context.signal,
-    })
+    const { signal } = context
+    connectors = await unlessStopped(signal, () =>
+      openConnectors({ ...parts, workspaceId: claimed.workspaceId, config, signal }),
+    )
     const totals = await createPageLoop(parts, context, { config, connectors }).then((loop) =>
       loop.run(claimed.reached),
     )
@@ -156,11 +165,10 @@ async function createPageLoop(
     throw failAttempt(failure('node_failed', { step: 'mapping', detail }))
   }
   // A statement of its own, after the claim's: one that raised the fence itself would not see them all.
-  const leftIntents = await listLeftIntents(parts.database, holder)
-  const doubtful = new DoubtfulIdentities()
-  if (connectors.writer.deliveryClass === 'none') {
-    doubtful.addIntents(leftIntents)
-  }
+  const leftIntents = new LeftIntents(
+    await listLeftIntents(parts.database, holder),
+    parts.clock.monotonicMs(),
+  )
   const { totalRecords } = connectors.reader
   if (totalRecords !== null) {
     await setTotalRecords(parts.database, holder, totalRecords)
@@ -175,7 +183,8 @@ async function createPageLoop(
     holder,
     lease,
     publisher,
-    doubtful,
+    leftIntents,
+    silence: new Silence(),
     signal,
     retentionMs: parts.settings.retentionMs,
     runId: claimed.runId,

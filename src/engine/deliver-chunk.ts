@@ -5,7 +5,7 @@
  * unknown outcome is sent again only to a destination that is idempotent, with the same key; a call that
  * is refused as a whole is split until the guilty records are alone.
  */
-import type { DestinationWriter } from '../connectors/destination.ts'
+import type { DeliveryCall, DestinationWriter } from '../connectors/destination.ts'
 import { splitSuspects } from '../domain/bisect.ts'
 import { type DeliveryClass, deliveryKey, type Outcome } from '../domain/delivery.ts'
 import { failure } from '../domain/failure.ts'
@@ -32,6 +32,7 @@ export interface ChunkContext {
   readonly epoch: number
   /** Aborted when the attempt must stop at its next safe point. */
   readonly signal: AbortSignal
+  readonly silence: Silence
   hasHeldRecords(): boolean
 }
 
@@ -40,6 +41,37 @@ export type ChunkResult =
   | { readonly kind: 'written' }
   | { readonly kind: 'rejected'; readonly reason: string }
   | { readonly kind: 'inDoubt'; readonly reason: string }
+  /** Not sent: an earlier delivery of its identity is in doubt. */
+  | { readonly kind: 'blocked' }
+
+/** Calls in a row without any answer after which a destination of class `none` counts as unavailable. */
+const MAX_SILENT_CALLS = 3
+const SILENT = `The destination did not answer ${MAX_SILENT_CALLS} calls in a row.`
+
+/**
+ * Counts the calls in a row that nobody answered. A dead destination must not turn a whole source into
+ * deliveries in doubt, each of which a person would have to settle.
+ */
+export class Silence {
+  #calls = 0
+
+  /** True when the destination counts as unavailable. */
+  note(outcomes: readonly Outcome[]): boolean {
+    this.#calls = outcomes.every((outcome) => outcome.kind === 'unknown') ? this.#calls + 1 : 0
+    return this.#calls >= MAX_SILENT_CALLS
+  }
+
+  end(): void {
+    this.#calls = 0
+  }
+}
+
+/** A call that was refused as a whole. */
+interface Refusal {
+  readonly records: readonly SendableRecord[]
+  readonly reason: string
+  readonly isTooLarge: boolean
+}
 
 type Problem = Extract<Outcome, { kind: 'retryable' | 'unknown' }>
 
@@ -72,6 +104,8 @@ class Chunk {
   readonly #context: ChunkContext
   readonly #pageDigest: string
   #intentId: string
+  /** Records of which a call may have been applied although nobody said so. */
+  readonly #uncertain = new Set<SendableRecord>()
   /** The records that the intent names, in its order. */
   #open: readonly SendableRecord[]
 
@@ -88,34 +122,57 @@ class Chunk {
   /** Sends `records` until each has its result. */
   async send(records: readonly SendableRecord[]): Promise<void> {
     const refusal = await this.#sendUntilKnown(records)
-    if (refusal !== null) {
-      await this.#bisect(records, refusal)
+    if (refusal?.isTooLarge) {
+      await this.#sendHalves(refusal)
+    } else if (refusal) {
+      await this.#bisect(refusal)
     }
   }
 
-  /** `suspects` were refused together. */
-  async #bisect(refused: readonly SendableRecord[], reason: string): Promise<void> {
+  /** Nobody is guilty of a call that was too large, unless it is too large alone. */
+  async #sendHalves({ records, reason }: Refusal): Promise<void> {
+    const parts = splitSuspects(records, (record) => record.destinationIdentityHash)
+    if (!parts) {
+      await this.#rejectAlone(records, reason)
+      return
+    }
+    await this.send(parts.first)
+    await this.send(parts.second)
+  }
+
+  /** Finds who is guilty of a refusal; what was set aside meanwhile is sent in one last call. */
+  async #bisect(refusal: Refusal): Promise<void> {
     const aside: SendableRecord[] = []
-    let suspects = refused
-    let lastReason = reason
+    let { records: suspects, reason } = refusal
     for (;;) {
       const parts = splitSuspects(suspects, (record) => record.destinationIdentityHash)
       if (!parts) {
+        await this.#rejectAlone(suspects, reason)
         break
       }
-      const refusal = await this.#sendUntilKnown(parts.first)
-      if (refusal === null) {
+      const half = await this.#sendUntilKnown(parts.first)
+      if (half === null && !this.#isAnyRejected(parts.first)) {
         suspects = parts.second
-      } else {
-        lastReason = refusal
-        aside.push(...parts.second)
-        suspects = parts.first
+        continue
       }
+      aside.push(...parts.second)
+      if (half === null) {
+        break // the answer named the guilty
+      }
+      if (half.isTooLarge) {
+        await this.#sendHalves(half)
+        break
+      }
+      suspects = half.records
+      reason = half.reason
     }
-    await this.#rejectAlone(suspects, lastReason)
     if (aside.length > 0) {
       await this.send(aside)
     }
+  }
+
+  #isAnyRejected(records: readonly SendableRecord[]): boolean {
+    return records.some((record) => this.results.get(record)?.kind === 'rejected')
   }
 
   /** What is left of a bisection: one record, or several of one identity, which are told apart one by one. */
@@ -127,18 +184,19 @@ class Chunk {
     for (const suspect of suspects) {
       const refusal = await this.#sendUntilKnown([suspect])
       if (refusal !== null) {
-        await this.#record([suspect], [{ kind: 'rejected', reason: refusal }])
+        await this.#record([suspect], [{ kind: 'rejected', reason: refusal.reason }])
       }
     }
   }
 
-  /** Returns the reason when the call was refused as a whole (nothing was applied), else null. */
-  async #sendUntilKnown(records: readonly SendableRecord[]): Promise<string | null> {
+  /** Returns the refusal when a call was refused as a whole: nothing of that call was applied. Else null. */
+  async #sendUntilKnown(records: readonly SendableRecord[]): Promise<Refusal | null> {
     let pending = records
     for (let tries = 1; pending.length > 0; tries += 1) {
       const answer = await this.#call(pending)
       if (answer.kind === 'refused') {
-        return answer.reason
+        this.#context.silence.end()
+        return { reason: answer.reason, isTooLarge: answer.isTooLarge, records: pending }
       }
       const problems = await this.#record(pending, answer.outcomes)
       pending = [...problems.keys()]
@@ -150,17 +208,25 @@ class Chunk {
   }
 
   async #call(records: readonly SendableRecord[]) {
-    const { writer, lease, faults, runId, clock } = this.#context
+    const { writer, lease, faults, runId, clock, signal } = this.#context
     await faults('afterReserve', runId)
     // Work in flight is finished, not torn: a stop takes effect between calls. The deadline is the writer's.
-    const answer = await writer.deliver({
+    const call: DeliveryCall = {
       records: records.map((record) => ({
         deliveryKey: deliveryKey(this.#pageDigest, record.position, record.recordDigest),
         fields: record.fields,
         json: record.json,
       })),
       signal: clock.deadline(writer.requestDeadlineMs + CALL_GRACE_MS),
-      beforeSend: () => lease.assertTrusted(),
+      beforeSend: () => {
+        signal.throwIfAborted()
+        lease.assertTrusted()
+      },
+    }
+    const answer = await writer.deliver(call).catch(async (error: unknown) => {
+      // A writer rejects only when it has sent nothing.
+      await this.giveUp()
+      throw error
     })
     await faults('afterSend', runId)
     return answer
@@ -173,24 +239,8 @@ class Chunk {
   ): Promise<ReadonlyMap<SendableRecord, Problem>> {
     assert(outcomes.length === records.length, 'A destination answers for each record of a call.')
     const { writer, faults, runId } = this.#context
-    const answered = new Map(records.map((record, index) => [record, outcomes[index]]))
-    const again = new Map<SendableRecord, Problem>()
-    const written: WrittenRecord[] = []
-    const remaining: number[] = []
-    for (const [index, record] of this.#open.entries()) {
-      const outcome = answered.get(record)
-      const result = outcome ? toResult(outcome, writer.deliveryClass) : null
-      if (result) {
-        this.results.set(record, result)
-      } else if (outcome) {
-        again.set(record, toProblem(outcome))
-      }
-      if (outcome?.kind === 'written') {
-        written.push({ index, result: outcome.remoteId })
-      } else if (result?.kind !== 'rejected') {
-        remaining.push(index)
-      }
-    }
+    const { again, written, remaining } = this.#sort(records, outcomes)
+    const isDead = writer.deliveryClass === 'none' && this.#context.silence.note(outcomes)
     const recording = this.#shrinkIntent(written, remaining).then(() =>
       faults('afterComplete', runId),
     )
@@ -203,7 +253,43 @@ class Chunk {
     } else {
       await recording
     }
+    if (isDead) {
+      await this.giveUp()
+      throw failAttempt(failure('provider_unavailable', { step: 'writing', detail: SILENT }))
+    }
     return again
+  }
+
+  /** Takes the outcomes in: what they say of each place of the intent. */
+  #sort(records: readonly SendableRecord[], outcomes: readonly Outcome[]) {
+    const answered = new Map(records.map((record, index) => [record, outcomes[index]]))
+    const again = new Map<SendableRecord, Problem>()
+    const written: WrittenRecord[] = []
+    const remaining: number[] = []
+    for (const [index, record] of this.#open.entries()) {
+      const outcome = answered.get(record)
+      if (outcome) {
+        this.#take(record, outcome, again)
+      }
+      if (outcome?.kind === 'written') {
+        written.push({ index, result: outcome.remoteId })
+      } else if (outcome?.kind !== 'rejected') {
+        remaining.push(index)
+      }
+    }
+    return { again, written, remaining }
+  }
+
+  #take(record: SendableRecord, outcome: Outcome, again: Map<SendableRecord, Problem>): void {
+    const result = toResult(outcome, this.#context.writer.deliveryClass)
+    if (outcome.kind === 'unknown') {
+      this.#uncertain.add(record)
+    }
+    if (result) {
+      this.results.set(record, result)
+    } else {
+      again.set(record, toProblem(outcome))
+    }
   }
 
   /** Completes what is written; the intent goes on with the `remaining` places, under a new id. */
@@ -245,7 +331,7 @@ class Chunk {
     const chance = (random.bytes(1)[0] ?? 0) / 255
     const waitMs = isWorthAnotherTry(first) ? decideCallWait(tries, retryAfterMs, chance) : null
     if (waitMs === null) {
-      await this.#giveUp(problems)
+      await this.giveUp()
       throw failAttempt(
         failure(first.failure, { step: 'writing', detail: first.reason }),
         retryAfterMs,
@@ -254,16 +340,14 @@ class Chunk {
     try {
       await clock.sleep(waitMs, signal)
     } catch (error) {
-      await this.#giveUp(problems)
+      await this.giveUp()
       throw error // the attempt's stop
     }
   }
 
-  /** What is known not to be applied leaves the intent; what is unknown stays in it. */
-  async #giveUp(problems: ReadonlyMap<SendableRecord, Problem>): Promise<void> {
-    const kept = [...this.#open.entries()].filter(
-      ([, record]) => problems.get(record)?.kind !== 'retryable',
-    )
+  /** What is known not to be applied, or was never sent, leaves the intent; what is uncertain stays in it. */
+  async giveUp(): Promise<void> {
+    const kept = [...this.#open.entries()].filter(([, record]) => this.#uncertain.has(record))
     await this.#shrinkIntent(
       [],
       kept.map(([index]) => index),

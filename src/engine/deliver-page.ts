@@ -8,7 +8,7 @@
  */
 import { countDispositions, type Disposition } from '../domain/delivery.ts'
 import { failure } from '../domain/failure.ts'
-import { assert } from '../runtime/assert.ts'
+import { assert, unreachable } from '../runtime/assert.ts'
 import { openPage } from '../store/ledger.ts'
 import {
   type Checkpoint,
@@ -32,6 +32,8 @@ export interface DeliveredPage {
   readonly sentIdentities: ReadonlySet<string>
   readonly dispositions: ReadonlyMap<number, Disposition>
   readonly held: readonly RecordToHold[]
+  /** Positions that were held before and are delivered now. */
+  readonly released: readonly number[]
   readonly firstSends: number
   readonly firstSendsRejected: number
 }
@@ -45,12 +47,15 @@ export async function deliverPage(
   source: PageToDeliver,
   earlier: DeliveredPage | null,
 ): Promise<DeliveredPage> {
-  const { page } = source
+  const { page, remembered } = source
   refuseBrokenRecords(context, page)
-  const sendable = page.records.filter((record) => record.kind === 'sendable')
-  const allowed = sendable.filter((record) => !context.doubtful.has(record))
+  const allowed = page.records.filter(
+    (record) => record.kind === 'sendable' && !context.leftIntents.isDoubtful(record),
+  ) as readonly SendableRecord[]
+  await waitForSharedIdentities(earlier, allowed)
+  await waitForQuiet(context, source, allowed)
   // A page that was stored before may hold held records: it is looked at before anything is reserved.
-  const reservesAtOnce = !source.isReread && isOneCall(allowed, context.writer.maxRecordsPerCall)
+  const reservesAtOnce = !remembered && isOneCall(allowed, context.writer.maxRecordsPerCall)
   const intentId = context.ids.next()
   const opened = await openPage(context.database, {
     holder: context.holder,
@@ -62,16 +67,16 @@ export async function deliverPage(
   if (!opened) {
     throw new AttemptStop({ kind: 'fenced_off' })
   }
-  const heldBefore = source.isReread
+  const heldBefore = remembered
     ? await listHeldRecords(context.database, context.holder.syncId, page.pageDigest)
     : []
-  const verdicts = judgePage(context, { source, opened, heldBefore })
+  const { leftIntents } = context
+  const verdicts = judgePage({ source, opened, heldBefore, leftIntents })
   const toSend = allowed.filter((record) => !verdicts.has(record.position))
   assert(
     !opened.isReserved || toSend.length === allowed.length,
     'What is reserved with its page is sent.',
   )
-  await waitForSharedIdentities(earlier, toSend)
   const { results, recorded } = opened.isReserved
     ? await deliverChunk(context, { intentId, pageDigest: page.pageDigest, records: toSend })
     : await reserveAndSend(context, page.pageDigest, toSend)
@@ -84,13 +89,29 @@ export async function deliverPage(
  */
 async function waitForSharedIdentities(
   earlier: DeliveredPage | null,
-  toSend: readonly SendableRecord[],
+  records: readonly SendableRecord[],
 ): Promise<void> {
   if (
     earlier &&
-    toSend.some((record) => earlier.sentIdentities.has(record.destinationIdentityHash))
+    records.some((record) => earlier.sentIdentities.has(record.destinationIdentityHash))
   ) {
     rethrow(await earlier.recorded)
+  }
+}
+
+/** A request of an earlier attempt with another content of an identity may still land until its quiet time. */
+async function waitForQuiet(
+  context: DeliveryContext,
+  { page, remembered }: PageToDeliver,
+  records: readonly SendableRecord[],
+): Promise<void> {
+  const { leftIntents, clock, signal } = context
+  const moments = records
+    .filter((record) => !remembered || !leftIntents.isOvertaken(record, remembered.ordinal))
+    .map((record) => leftIntents.findQuietAtMs(record, page.pageDigest) ?? 0)
+  const waitMs = Math.max(0, ...moments) - clock.monotonicMs()
+  if (waitMs > 0) {
+    await clock.sleep(waitMs, signal)
   }
 }
 
@@ -122,6 +143,7 @@ export async function checkpointPage(
     firstSends: delivered.firstSends,
     firstSendsRejected: delivered.firstSendsRejected,
     held,
+    released: delivered.released,
     retentionMs: context.retentionMs,
   })
   if (!done) {
@@ -149,11 +171,13 @@ function settle(
 ): Omit<DeliveredPage, 'recorded'> {
   const { source, verdicts, results } = facts
   const heldBefore = new Set(facts.heldBefore.map((record) => record.position))
-  const firstResults = [...results].filter(([record]) => !heldBefore.has(record.position))
+  const firstResults = [...results].filter(
+    ([record, result]) => result.kind !== 'blocked' && !heldBefore.has(record.position),
+  )
   for (const [record, result] of results) {
     verdicts.set(record.position, toVerdict(result))
     if (result.kind === 'inDoubt') {
-      context.doubtful.add(record)
+      context.leftIntents.addDoubt(record)
     }
   }
   skipOvertaken(source.page.records, verdicts)
@@ -176,6 +200,7 @@ function settle(
       [...verdicts].map(([position, verdict]) => [position, verdict.disposition]),
     ),
     held,
+    released: [...heldBefore].filter((position) => isDelivered(verdicts.get(position))),
     sentIdentities: new Set([...results.keys()].map((record) => record.destinationIdentityHash)),
     firstSends: firstResults.length,
     firstSendsRejected: firstResults.filter(([, result]) => result.kind === 'rejected').length,
@@ -184,17 +209,35 @@ function settle(
 
 /** Within a page: a rejected record is skipped once a later one of its identity has been written. */
 function skipOvertaken(records: readonly PreparedRecord[], verdicts: Map<number, Verdict>): void {
-  const written = new Set<string>()
+  const delivered = new Set<string>()
   for (const record of [...records].reverse()) {
-    const disposition = verdicts.get(record.position)?.disposition
-    if (disposition === 'written' || disposition === 'replayed') {
-      written.add(record.destinationIdentityHash)
-    } else if (disposition === 'rejected' && written.has(record.destinationIdentityHash)) {
-      verdicts.set(record.position, { disposition: 'skipped', reason: null })
+    const { position, identityHash, destinationIdentityHash } = record
+    const verdict = verdicts.get(position)
+    if (isDelivered(verdict)) {
+      delivered.add(identityHash).add(destinationIdentityHash)
+    } else if (
+      verdict?.disposition === 'rejected' &&
+      (delivered.has(identityHash) || delivered.has(destinationIdentityHash))
+    ) {
+      verdicts.set(position, { disposition: 'skipped', reason: null })
     }
   }
 }
 
+function isDelivered(verdict: Verdict | undefined): boolean {
+  return verdict?.disposition === 'written' || verdict?.disposition === 'replayed'
+}
+
 function toVerdict(result: ChunkResult): Verdict {
-  return { disposition: result.kind, reason: result.kind === 'written' ? null : result.reason }
+  switch (result.kind) {
+    case 'written':
+      return { disposition: 'written', reason: null }
+    case 'rejected':
+      return { disposition: 'rejected', reason: result.reason }
+    case 'inDoubt':
+    case 'blocked':
+      return { disposition: 'inDoubt', reason: null }
+    default:
+      return unreachable(result)
+  }
 }

@@ -2,7 +2,7 @@
  * Records how an attempt ended: the domain decides the verb, the store carries it out.
  *
  * Invariant: the end of an attempt is not lost to a database that is away for a moment: it is tried
- * again until it is recorded or the run turns out to be another's.
+ * again until it is recorded or the run turns out to be another's, but not past a drain's deadline.
  */
 import type { Failure } from '../domain/failure.ts'
 import { failure } from '../domain/failure.ts'
@@ -14,13 +14,14 @@ import type { Clock } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/logger.ts'
 import type { Database } from '../store/database.ts'
 import {
-  type ClaimedRun,
+  cancelRun,
   completeRun,
   failRun,
   postponeRun,
   type RunHolder,
   releaseRun,
-} from '../store/runs.ts'
+} from '../store/run-ends.ts'
+import type { ClaimedRun } from '../store/runs.ts'
 import type { StopCause } from './attempt-stop.ts'
 
 export type RunEnd =
@@ -34,6 +35,8 @@ export interface EndRunParts {
   readonly settings: { readonly retry: RetryPolicy }
   readonly claimed: ClaimedRun
   readonly holder: RunHolder
+  /** Aborted when this process does not wait for a database any more that is away. */
+  readonly lateSignal: AbortSignal
 }
 
 /** Longest wait between two tries to record an end. */
@@ -43,15 +46,17 @@ const MAX_TRIES = 120
 
 /** Null: the run is another's. Throws when the database stayed away; recovery then finds the run dropped. */
 export async function endRun(parts: EndRunParts, end: RunEnd): Promise<RunProgress | null> {
+  const { logger, clock, lateSignal, holder } = parts
   for (let tries = 1; ; tries += 1) {
     try {
       return await recordEnd(parts, end)
     } catch (error) {
-      if (tries >= MAX_TRIES) {
+      if (tries >= MAX_TRIES || lateSignal.aborted) {
         throw error
       }
-      parts.logger.warn('run.end_not_recorded', { runId: parts.holder.runId, tries }, error)
-      await parts.clock.sleep(Math.min(100 * 2 ** tries, MAX_WAIT_MS))
+      logger.warn('run.end_not_recorded', { runId: holder.runId, tries }, error)
+      // Woken by the deadline it tries a last time.
+      await clock.sleep(Math.min(100 * 2 ** tries, MAX_WAIT_MS), lateSignal).catch(() => undefined)
     }
   }
 }
@@ -66,6 +71,8 @@ function recordEnd(parts: EndRunParts, end: RunEnd): Promise<RunProgress | null>
       return recordFailure(parts, stop.failure, stop.retryAfterMs)
     case 'draining':
       return recordRelease(parts)
+    case 'canceled':
+      return recordCancel(parts)
     case 'fenced_off':
       return Promise.resolve(null)
     default:
@@ -108,7 +115,11 @@ async function recordFailure(
       logger.info('run.postponed', { runId: holder.runId, code: told.code, delayMs })
       return progress
     }
-    // The sync was paused meanwhile (or the run is another's): there is no next attempt.
+    // Nobody wants the run any more (or it is another's): there is no next attempt.
+    const canceled = await recordCancel(parts)
+    if (canceled) {
+      return canceled
+    }
   }
   logger.info('run.failed', { runId: holder.runId, code: told.code })
   return await failRun(database, holder, told)
@@ -121,5 +132,16 @@ async function recordRelease(parts: EndRunParts): Promise<RunProgress | null> {
     logger.info('run.released', { runId: holder.runId })
     return progress
   }
-  return await failRun(database, holder, failure('attestation_rule_not_active'))
+  const unwanted = failure('attestation_rule_not_active')
+  return (await recordCancel(parts)) ?? (await failRun(database, holder, unwanted))
+}
+
+/** Null: nobody asked for it, or the run is another's. */
+async function recordCancel(parts: EndRunParts): Promise<RunProgress | null> {
+  const { database, holder, logger } = parts
+  const progress = await cancelRun(database, holder)
+  if (progress) {
+    logger.info('run.canceled', { runId: holder.runId })
+  }
+  return progress
 }

@@ -5,22 +5,29 @@
  * draining attempt must still be trusted).
  */
 
-import type { Service } from '../runtime/service.ts'
-import type { AttemptParts } from './attempt.ts'
-import { runAttempt } from './attempt.ts'
+import type { Logger } from '../runtime/logger.ts'
+import { type Service, stopAll } from '../runtime/service.ts'
+import { type AttemptParts, runAttempt } from './attempt.ts'
+import { Drain } from './drain.ts'
 import { Heartbeat } from './heartbeat.ts'
 import { LedgerUpkeep } from './ledger-upkeep.ts'
 import { Pool } from './pool.ts'
 import { Recovery } from './recovery.ts'
+import { Scheduler } from './scheduler.ts'
+import { StopWishes } from './stop-wishes.ts'
 
 export interface EngineSettings {
   readonly slots: number
   readonly pollMs: number
   readonly beatMs: number
   readonly silentAfterMs: number
+  readonly drainDeadlineMs: number
+  /** How often schedules are looked at. */
+  readonly schedulerMs: number
 }
 
-export interface EngineOptions extends Omit<AttemptParts, 'beatSentAtMs'> {
+export interface EngineOptions
+  extends Omit<AttemptParts, 'beatSentAtMs' | 'beatGaps' | 'lateSignal'> {
   readonly engine: EngineSettings
   readonly host: string
   readonly pid: number
@@ -31,19 +38,36 @@ export interface EngineOptions extends Omit<AttemptParts, 'beatSentAtMs'> {
 export class Engine implements Service {
   readonly name = 'engine'
   readonly #services: readonly Service[]
+  readonly #drain: Drain
+  readonly #logger: Logger
+  readonly #pool: Pool
 
   constructor(options: EngineOptions) {
     const { engine, settings } = options
-    const heartbeat = new Heartbeat({ ...options, intervalMs: engine.beatMs })
+    const drain: Drain = new Drain({
+      ...options,
+      deadlineMs: engine.drainDeadlineMs,
+      stillRunning: () => pool.runIds,
+    })
+    const stopWishes = new StopWishes(options)
+    const heartbeat = new Heartbeat({
+      ...options,
+      intervalMs: engine.beatMs,
+      trustMs: settings.beatTrustMs,
+    })
     const parts: AttemptParts = {
       ...options,
+      lateSignal: drain.lateSignal,
       beatSentAtMs: () => heartbeat.lastAcknowledgedSentAtMs,
+      beatGaps: () => heartbeat.gaps,
     }
-    const pool = new Pool({
+    const pool: Pool = new Pool({
       ...options,
+      drain,
       slots: engine.slots,
       pollMs: engine.pollMs,
-      runAttempt: (claimed, signal) => runAttempt(parts, claimed, signal),
+      runAttempt: (claimed, drainSignal) =>
+        stopWishes.watch(claimed, drainSignal, (signal) => runAttempt(parts, claimed, signal)),
     })
     const recovery = new Recovery({
       ...options,
@@ -52,7 +76,16 @@ export class Engine implements Service {
       ownRunIds: () => pool.runIds,
     })
     const upkeep = new LedgerUpkeep({ ...options, retentionMs: settings.retentionMs })
-    this.#services = [upkeep, heartbeat, recovery, pool]
+    const scheduler = new Scheduler({ ...options, intervalMs: engine.schedulerMs })
+    this.#services = [upkeep, heartbeat, recovery, stopWishes, pool, scheduler]
+    this.#pool = pool
+    this.#drain = drain
+    this.#logger = options.logger
+  }
+
+  /** The runs that this process is at work on. */
+  get runIds(): ReadonlySet<string> {
+    return this.#pool.runIds
   }
 
   async start(): Promise<void> {
@@ -61,9 +94,14 @@ export class Engine implements Service {
     }
   }
 
+  /** No run is claimed from now on, and the attempts stop at their next safe points. */
+  beginDrain(): void {
+    this.#drain.begin()
+  }
+
   async stop(): Promise<void> {
-    for (const service of [...this.#services].reverse()) {
-      await service.stop()
-    }
+    this.beginDrain()
+    await stopAll(this.#services, this.#logger)
+    this.#drain.end()
   }
 }

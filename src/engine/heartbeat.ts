@@ -3,7 +3,8 @@
  *
  * Invariant: the trust window starts when a beat that was acknowledged was *sent*. Other processes
  * count silence from what they last saw, later than that, so this process stops writing before anybody
- * takes its runs over.
+ * takes its runs over. A beat that comes after the window has ended does not bring the trust of before it
+ * back: meanwhile the runs may have been taken over.
  */
 import type { Clock } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/logger.ts'
@@ -19,6 +20,8 @@ export interface HeartbeatOptions {
   readonly host: string
   readonly pid: number
   readonly intervalMs: number
+  /** How long a beat is trusted. */
+  readonly trustMs: number
 }
 
 export class Heartbeat implements Service {
@@ -26,6 +29,7 @@ export class Heartbeat implements Service {
   readonly #options: HeartbeatOptions
   readonly #beats: PeriodicService
   #lastAcknowledgedSentAtMs = Number.NEGATIVE_INFINITY
+  #gaps = 0
 
   constructor(options: HeartbeatOptions) {
     this.#options = options
@@ -43,6 +47,11 @@ export class Heartbeat implements Service {
     return this.#lastAcknowledgedSentAtMs
   }
 
+  /** How often the trust of a beat has ended before the next one was acknowledged. Whoever relied on it before is not trusted any more. */
+  get gaps(): number {
+    return this.#gaps
+  }
+
   async start(): Promise<void> {
     const { database, clock, workerId, host, pid } = this.#options
     const sentAtMs = clock.monotonicMs()
@@ -57,8 +66,12 @@ export class Heartbeat implements Service {
   }
 
   async #beat(): Promise<void> {
-    const sentAtMs = this.#options.clock.monotonicMs()
-    await beat(this.#options.database, this.#options.workerId)
+    const { clock, database, workerId, trustMs } = this.#options
+    const sentAtMs = clock.monotonicMs()
+    await beat(database, workerId)
+    if (clock.monotonicMs() >= this.#lastAcknowledgedSentAtMs + trustMs) {
+      this.#gaps += 1
+    }
     this.#lastAcknowledgedSentAtMs = sentAtMs
   }
 }

@@ -1,21 +1,35 @@
 /**
  * What is decided about a page's records before anything is sent: replayed, skipped, rejected, in doubt.
  * No I/O.
+ *
+ * Invariant: what is left to send is not delivered yet and is the newest of its identity as far as the
+ * sync's open pages, its held records and the intents of earlier attempts tell.
  */
 import { type Disposition, RECORD_DIGEST_BYTES } from '../domain/delivery.ts'
 import type { OpenedPage } from '../store/ledger.ts'
 import type { HeldRecord } from '../store/pages.ts'
-import type { DoubtfulIdentities } from './doubtful-identities.ts'
+import type { LeftIntents } from './left-intents.ts'
 import { type PreparedPage, type PreparedRecord, unpackHashes } from './prepare-page.ts'
 
 export interface PageToDeliver {
   readonly page: PreparedPage
   /** `reached` has not moved past it yet. */
   readonly advances: boolean
-  /** It was stored before, so records of it may be held. */
-  readonly isReread: boolean
+  /** What is remembered of a page that was stored before; null: it is read for the first time. */
+  readonly remembered: RememberedPage | null
+}
+
+export interface RememberedPage {
+  readonly ordinal: number
   /** 12 bytes a position, kept with the page since the ledger may have forgotten them. */
-  readonly keptCompleted: string | null
+  readonly completed: string | null
+  /**
+   * Delivery has gone on behind the page: what was delivered of it is not sent again, also when it maps to
+   * something else now, for a later page may have delivered something newer.
+   */
+  readonly isBehind: boolean
+  /** Its range does not exist any more: what was not delivered comes again where the source starts over. */
+  readonly isGone: boolean
 }
 
 /** What became of one record, and why where somebody will ask. */
@@ -24,79 +38,146 @@ export interface Verdict {
   readonly reason: string | null
 }
 
-interface JudgeContext {
-  readonly doubtful: DoubtfulIdentities
+export interface PageFacts {
+  readonly source: PageToDeliver
+  readonly opened: OpenedPage
+  readonly heldBefore: readonly HeldRecord[]
+  readonly leftIntents: LeftIntents
 }
 
-/** What is decided about records without sending them, by position. */
-export function judgePage(
-  context: JudgeContext,
-  facts: {
-    source: PageToDeliver
-    opened: OpenedPage
-    heldBefore: readonly HeldRecord[]
-  },
-): Map<number, Verdict> {
-  const { source, opened, heldBefore } = facts
-  const completed = mergeCompleted(source.keptCompleted, opened)
-  const superseded = new Set(
-    heldBefore.filter((record) => record.isSuperseded).map((record) => record.position),
-  )
+const OVERTAKEN = 'A later record of the same identity is still on its way to the destination.'
+
+/** Verdicts by position; a record without one is to be sent. */
+export function judgePage(facts: PageFacts): Map<number, Verdict> {
+  const { page } = facts.source
+  const delivered = new DeliveredPositions(facts)
   const verdicts = new Map<number, Verdict>()
-  for (const record of source.page.records) {
-    const verdict = judgeRecord(context, record, {
-      completedDigest: completed.get(record.position) ?? null,
-      isSuperseded: superseded.has(record.position),
-    })
+  for (const record of page.records) {
+    const verdict = judgeRecord(facts, record, delivered)
     if (verdict) {
       verdicts.set(record.position, verdict)
     }
   }
-  for (const position of source.page.left) {
-    verdicts.set(position, judgeLeft(context, source.page, position, completed.has(position)))
+  for (const position of page.left) {
+    const verdict = judgeLeft(facts, position, delivered)
+    if (verdict) {
+      verdicts.set(position, verdict)
+    }
   }
   return verdicts
 }
 
 function judgeRecord(
-  context: JudgeContext,
+  facts: PageFacts,
   record: PreparedRecord,
-  facts: { completedDigest: string | null; isSuperseded: boolean },
+  delivered: DeliveredPositions,
 ): Verdict | null {
-  if (facts.isSuperseded) {
+  const { source, leftIntents } = facts
+  if (delivered.isSuperseded(record.position)) {
     return { disposition: 'skipped', reason: null }
   }
-  if (context.doubtful.has(record)) {
+  if (delivered.covers(record)) {
+    return { disposition: 'replayed', reason: null }
+  }
+  if (delivered.hasLater(record)) {
+    return { disposition: 'skipped', reason: null }
+  }
+  if (leftIntents.isDoubtful(record)) {
     return { disposition: 'inDoubt', reason: null }
   }
   if (record.kind === 'unsendable') {
     return { disposition: 'rejected', reason: record.reason }
   }
-  const isDelivered = facts.completedDigest === record.recordDigest
-  return isDelivered ? { disposition: 'replayed', reason: null } : null
+  const { remembered } = source
+  return remembered && leftIntents.isOvertaken(record, remembered.ordinal)
+    ? { disposition: 'rejected', reason: OVERTAKEN }
+    : null
 }
 
 /** A record that left its page comes again where it moved to, or is gone; in doubt it stays. */
 function judgeLeft(
-  context: JudgeContext,
-  page: PreparedPage,
+  facts: PageFacts,
   position: number,
-  isCompleted: boolean,
-): Verdict {
-  const identityHash = unpackHashes(page.identities)[position] ?? ''
-  if (context.doubtful.hasIdentity(identityHash)) {
+  delivered: DeliveredPositions,
+): Verdict | null {
+  if (facts.leftIntents.isDoubtfulIdentity(delivered.identityAt(position))) {
     return { disposition: 'inDoubt', reason: null }
   }
-  return { disposition: isCompleted ? 'replayed' : 'skipped', reason: null }
+  const { advances, remembered } = facts.source
+  if (remembered?.isGone && !remembered.isBehind && !advances) {
+    return null // nobody has counted it yet, and the source will read it again
+  }
+  return { disposition: delivered.has(position) ? 'replayed' : 'skipped', reason: null }
 }
 
-/** Record digests in hexadecimal by position: the ledger's, and the page's own where the ledger has none. */
+/** What the ledger and the page itself know to be delivered. */
+class DeliveredPositions {
+  readonly #source: PageToDeliver
+  readonly #identities: readonly string[]
+  /** The newest completed record digest of each position. */
+  readonly #completed: ReadonlyMap<number, string>
+  readonly #superseded: ReadonlySet<number>
+  /** The last delivered position of each identity, by either of its names. */
+  readonly #last = new Map<string, number>()
+
+  constructor({ source, opened, heldBefore }: PageFacts) {
+    this.#source = source
+    this.#identities = unpackHashes(source.page.identities)
+    this.#completed = mergeCompleted(source.remembered?.completed ?? null, opened)
+    this.#superseded = new Set(
+      heldBefore.filter((record) => record.isSuperseded).map((record) => record.position),
+    )
+    for (const position of this.#completed.keys()) {
+      this.#note(this.identityAt(position), position)
+    }
+    for (const record of this.#completed.size > 0 ? source.page.records : []) {
+      if (this.#completed.has(record.position)) {
+        this.#note(record.destinationIdentityHash, record.position)
+      }
+    }
+  }
+
+  identityAt(position: number): string {
+    return this.#identities[position] ?? ''
+  }
+
+  has(position: number): boolean {
+    return this.#completed.has(position)
+  }
+
+  isSuperseded(position: number): boolean {
+    return this.#superseded.has(position)
+  }
+
+  /** The record as it is now is delivered, or what was delivered in its place stands for it. */
+  covers(record: PreparedRecord): boolean {
+    const digest = this.#completed.get(record.position)
+    if (digest === undefined) {
+      return false
+    }
+    const isSame = record.kind === 'sendable' && record.recordDigest === digest
+    return isSame || this.#source.remembered?.isBehind === true
+  }
+
+  /** A later position of the page has delivered the record's identity. */
+  hasLater(record: PreparedRecord): boolean {
+    const { position, identityHash, destinationIdentityHash } = record
+    return [identityHash, destinationIdentityHash].some(
+      (hash) => (this.#last.get(hash) ?? -1) > position,
+    )
+  }
+
+  #note(hash: string, position: number): void {
+    this.#last.set(hash, Math.max(position, this.#last.get(hash) ?? -1))
+  }
+}
+
+/** Record digests by position: the ledger's, and the page's own where the ledger has none. */
 function mergeCompleted(kept: string | null, opened: OpenedPage): Map<number, string> {
   const completed = new Map<number, string>()
-  const text = kept ?? ''
   const width = RECORD_DIGEST_BYTES * 2
-  for (let start = 0; start < text.length; start += width) {
-    const digest = text.slice(start, start + width)
+  for (let start = 0; kept !== null && start < kept.length; start += width) {
+    const digest = kept.slice(start, start + width)
     if (!/^0+$/.test(digest)) {
       completed.set(start / width, digest)
     }

@@ -10,6 +10,7 @@ import {
   decideHeldLease,
   formatLeaseToken,
   type LeaseToken,
+  leaseName,
   trustEndsAtMs,
 } from '../domain/lease.ts'
 import type { Clock } from '../runtime/clock.ts'
@@ -28,6 +29,8 @@ export interface LeaseKeeperOptions {
   readonly beatTrustMs: number
   /** When the worker's last acknowledged beat was sent, in monotonic milliseconds. */
   beatSentAtMs(): number
+  /** How often the worker's trust has ended so far. */
+  beatGaps(): number
 }
 
 /** Tries to take a lease that changes hands at the same moment. */
@@ -38,12 +41,14 @@ export class LeaseKeeper {
   readonly #name: string
   readonly #token: string
   readonly #renewals: PeriodicService
+  readonly #gapsAtStart: number
   #sentAtMs = Number.NEGATIVE_INFINITY
   #isLost = false
 
   constructor(options: LeaseKeeperOptions) {
     this.#options = options
-    this.#name = `lease.${options.syncId}`
+    this.#gapsAtStart = options.beatGaps()
+    this.#name = leaseName(options.syncId)
     this.#token = formatLeaseToken(options.token)
     this.#renewals = new PeriodicService({
       name: 'lease-renewal',
@@ -78,7 +83,8 @@ export class LeaseKeeper {
       beatSentAtMs: this.#options.beatSentAtMs(),
       beatTrustMs,
     })
-    if (this.#isLost || clock.monotonicMs() >= endsAtMs) {
+    const hadGap = this.#options.beatGaps() !== this.#gapsAtStart
+    if (this.#isLost || hadGap || clock.monotonicMs() >= endsAtMs) {
       this.#isLost = true
       throw failAttempt(failure('lease_lost'))
     }
@@ -117,8 +123,10 @@ export class LeaseKeeper {
   }
 
   async #renew(): Promise<void> {
-    const sentAtMs = this.#options.clock.monotonicMs()
-    if (await this.#options.leases.renew(this.#name, this.#token, this.#options.lifeMs)) {
+    const { clock, leases, lifeMs } = this.#options
+    const sentAtMs = clock.monotonicMs()
+    const isRenewed = await leases.renew(this.#name, this.#token, lifeMs)
+    if (isRenewed && clock.monotonicMs() < this.#sentAtMs + lifeMs) {
       this.#sentAtMs = sentAtMs
     } else {
       this.#isLost = true

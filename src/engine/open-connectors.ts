@@ -11,7 +11,7 @@ import { InvariantError } from '../runtime/assert.ts'
 import type { Sealer } from '../runtime/seal.ts'
 import { findConnections, type StoredConnection } from '../store/connections.ts'
 import type { Database } from '../store/database.ts'
-import { failAttempt } from './attempt-stop.ts'
+import { atStep, failAttempt } from './attempt-stop.ts'
 
 export interface OpenConnectors {
   readonly reader: SourceReader
@@ -40,21 +40,25 @@ export async function openConnectors(options: OpenConnectorsOptions): Promise<Op
   const to = pick(connections, destinationConnectionId, 'the destination')
   const source = registry.sources.get(from.type) ?? refuse(from.type)
   const destination = registry.destinations.get(to.type) ?? refuse(to.type)
-  const writer = await destination.open({
-    config: to.config,
-    credentials: unseal(sealer, to),
-    object: config.object,
-    options: config.objectOptions,
-    signal,
-  })
-  try {
-    const reader = await source.open({
-      config: from.config,
-      credentials: unseal(sealer, from),
-      stream: config.stream,
-      options: config.streamOptions,
+  const writer = await atStep('writing', () =>
+    destination.open({
+      config: to.config,
+      credentials: unseal(sealer, to),
+      object: config.object,
+      options: config.objectOptions,
       signal,
-    })
+    }),
+  )
+  try {
+    const reader = await atStep('reading', () =>
+      source.open({
+        config: from.config,
+        credentials: unseal(sealer, from),
+        stream: config.stream,
+        options: config.streamOptions,
+        signal,
+      }),
+    )
     return {
       reader,
       writer,

@@ -7,18 +7,17 @@
  * a page is sent only after the page before it has all its outcomes; at most two pages are in hand.
  */
 import type { ReadResult, SourceReader } from '../connectors/source.ts'
-import { type Counters, countDispositions } from '../domain/delivery.ts'
-import { failure, type Step } from '../domain/failure.ts'
+import { type Counters, countDispositions, digestPage } from '../domain/delivery.ts'
 import type { Hash } from '../domain/ids.ts'
 import type { CompiledMapping } from '../domain/mapping.ts'
 import type { EndOfRun } from '../domain/run.ts'
 import type { SyncConfig } from '../domain/sync.ts'
 import { assert } from '../runtime/assert.ts'
 import { findOpenPage, listOpenPages, type OpenPage } from '../store/pages.ts'
-import { AttemptStop, failAttempt, stopCauseOf } from './attempt-stop.ts'
+import { atStep, stopForPeople, unlessStopped } from './attempt-stop.ts'
 import { checkpointPage, type DeliveredPage, deliverPage } from './deliver-page.ts'
 import type { PageToDeliver } from './judge-page.ts'
-import { type PageContext, type PreparedPage, preparePage } from './prepare-page.ts'
+import { type PageContext, preparePage, unpackHashes } from './prepare-page.ts'
 import type { ProgressPublisher } from './progress-publisher.ts'
 import type { DeliveryContext } from './send-records.ts'
 
@@ -36,7 +35,7 @@ export interface PageLoopContext extends DeliveryContext {
 }
 
 /** A prepared page or null at the end; an error is kept until its turn comes. */
-type Ahead = Promise<{ readonly page: PreparedPage | null } | { readonly error: unknown }>
+type Ahead = Promise<{ readonly source: PageToDeliver | null } | { readonly error: unknown }>
 
 export class PageLoop {
   readonly #context: PageLoopContext
@@ -49,7 +48,11 @@ export class PageLoop {
   /** The page before, whose last answers may still be on their way into the ledger. */
   #earlier: DeliveredPage | null = null
   /** The page that is being read. */
-  #ahead: Ahead = Promise.resolve({ page: null })
+  #ahead: Ahead = Promise.resolve({ source: null })
+  /** The pages that were open when the attempt began. */
+  #openPages: ReadonlySet<string> = new Set()
+  /** The pages that this attempt has been through; only those that were open before are asked for. */
+  readonly #deliveredPages = new Set<string>()
 
   constructor(context: PageLoopContext) {
     this.#context = context
@@ -71,11 +74,15 @@ export class PageLoop {
   /** Delivers everything there is. Throws an attempt's stop, after what was under way has been recorded. */
   async run(reached: string | null): Promise<EndOfRun> {
     try {
-      const onward = await this.#runOpenPages(reached)
+      const { onward, doubtful } = await this.#runOpenPages(reached)
       await this.#runOnward(onward)
+      for (const pageDigest of doubtful) {
+        await this.#countDoubts(pageDigest)
+      }
       await this.#awaitCheckpoint()
     } finally {
-      // Nothing goes on behind the attempt's back; what these two found matters less than the error on its way.
+      // Nothing goes on behind the attempt's back; what these find matters less than the error on its way.
+      await this.#earlier?.recorded
       await this.#checkpointing
       await this.#ahead
     }
@@ -86,30 +93,37 @@ export class PageLoop {
     }
   }
 
-  /** Returns how far delivery has come. */
-  async #runOpenPages(reached: string | null): Promise<string | null> {
+  /**
+   * Goes through the pages that are not in the run's books yet. Returns how far delivery has come, and the
+   * pages whose range is gone while something of them is in doubt: they may be read again by another way.
+   */
+  async #runOpenPages(
+    reached: string | null,
+  ): Promise<{ readonly onward: string | null; readonly doubtful: readonly string[] }> {
     const { database, holder } = this.#context
+    const doubtful: string[] = []
     let onward = reached
-    for (const pageDigest of await listOpenPages(database, holder)) {
+    const pages = await listOpenPages(database, holder)
+    this.#openPages = new Set(pages.map((page) => page.pageDigest))
+    for (const [index, { pageDigest, isCounted }] of pages.entries()) {
+      if (isCounted) {
+        continue
+      }
       this.#checkSignal()
-      const stored = await findOpenPage(database, holder.syncId, pageDigest)
+      const stored = await this.#findOpen(pageDigest)
       assert(stored !== null, 'An open page stays until its sync closes it.')
-      const read = await this.#read(stored.fromCursor, stored.toCursor)
-      const isThere = read.kind === 'page'
-      const page = preparePage(this.#pageContext, {
-        fromCursor: stored.fromCursor,
-        toCursor: stored.toCursor,
-        records: isThere ? read.records : [],
-        remembered: stored.identities,
-      })
-      // A range that is gone is closed, but delivery does not move to its end: the source starts over.
-      const advances = !stored.isPassed && read.kind !== 'gone'
-      await this.#deliver(toReread(page, stored, advances))
-      if (advances) {
+      const hasLater = index < pages.length - 1
+      const source = await this.#readAgain(stored, stored.isPassed || hasLater)
+      if (source.remembered?.isGone && this.#isAnyInDoubt(source)) {
+        doubtful.push(pageDigest)
+        continue
+      }
+      await this.#deliver(source)
+      if (source.advances) {
         onward = stored.toCursor
       }
     }
-    return onward
+    return { onward, doubtful }
   }
 
   async #runOnward(reached: string | null): Promise<void> {
@@ -120,45 +134,117 @@ export class PageLoop {
       if ('error' in next) {
         throw next.error
       }
-      if (!next.page) {
+      if (!next.source) {
         return
       }
-      this.#ahead = this.#readAhead(next.page.toCursor)
+      this.#ahead = this.#readAhead(next.source.page.toCursor)
       await this.#context.faults('afterReadPage', this.#context.runId)
-      await this.#deliver({
-        page: next.page,
-        advances: true,
-        isReread: false,
-        keptCompleted: null,
-      })
+      await this.#deliver(next.source)
     }
+  }
+
+  /** A page whose range is gone and that was not read again by another way: only its doubts are left of it. */
+  async #countDoubts(pageDigest: string): Promise<void> {
+    const stored = this.#deliveredPages.has(pageDigest) ? null : await this.#findOpen(pageDigest)
+    if (stored) {
+      await this.#deliver(this.#toGone(stored, stored.isPassed))
+    }
+  }
+
+  async #readAgain(stored: OpenPage, isBehind: boolean): Promise<PageToDeliver> {
+    const { fromCursor, toCursor, pageDigest, identities } = stored
+    const origin = digestPage(this.#context.hash, { ...this.#pageContext.origin, fromCursor })
+    if (origin !== pageDigest) {
+      return this.#toGone(stored, isBehind) // of a stream or connection that the sync no longer reads
+    }
+    const read = await this.#read(fromCursor, toCursor)
+    if (read.kind === 'gone') {
+      return this.#toGone(stored, isBehind)
+    }
+    const records = read.kind === 'page' ? read.records : []
+    const toPrepare = { fromCursor, toCursor, pageDigest, records, remembered: identities }
+    return {
+      page: preparePage(this.#pageContext, toPrepare),
+      advances: !stored.isPassed,
+      remembered: {
+        ordinal: stored.ordinal,
+        completed: stored.completed,
+        isBehind,
+        isGone: false,
+      },
+    }
+  }
+
+  /** Delivery does not move to the end of a range that is gone: the source starts over. */
+  #toGone(stored: OpenPage, isBehind: boolean): PageToDeliver {
+    const { fromCursor, toCursor, pageDigest, identities, ordinal, completed } = stored
+    const toPrepare = { fromCursor, toCursor, pageDigest, records: [], remembered: identities }
+    return {
+      page: preparePage(this.#pageContext, toPrepare),
+      advances: false,
+      remembered: { ordinal, completed, isBehind: isBehind && stored.isPassed, isGone: true },
+    }
+  }
+
+  #isAnyInDoubt({ page }: PageToDeliver): boolean {
+    const { leftIntents } = this.#context
+    return unpackHashes(page.identities).some((identity) =>
+      leftIntents.isDoubtfulIdentity(identity),
+    )
   }
 
   async #readAhead(from: string | null): Ahead {
     try {
       const read = await this.#read(from, null)
       if (read.kind !== 'page') {
-        return { page: null }
+        return { source: null }
       }
       const { from: fromCursor, to: toCursor, records } = read
       assert(toCursor !== from, 'A page ends behind where it began.')
-      const toPrepare = { fromCursor, toCursor, records, remembered: '' }
-      return { page: preparePage(this.#pageContext, toPrepare) }
+      const toPrepare = { fromCursor, toCursor, pageDigest: null, records, remembered: '' }
+      const page = preparePage(this.#pageContext, toPrepare)
+      const { pageDigest } = page
+      const stored = this.#openPages.has(pageDigest) ? await this.#findOpen(pageDigest) : null
+      if (!stored) {
+        return { source: { page, advances: true, remembered: null } }
+      }
+      // The source started over at a cursor whose page is still open: its records keep their positions.
+      const remembered = stored.identities
+      return {
+        source: {
+          page: preparePage(this.#pageContext, { ...toPrepare, remembered }),
+          advances: true,
+          remembered: {
+            ordinal: stored.ordinal,
+            completed: stored.completed,
+            isBehind: false,
+            isGone: false,
+          },
+        },
+      }
     } catch (error) {
       return { error }
     }
   }
 
+  #findOpen(pageDigest: string): Promise<OpenPage | null> {
+    const { database, holder } = this.#context
+    return findOpenPage(database, holder.syncId, pageDigest)
+  }
+
   async #read(from: string | null, to: string | null): Promise<ReadResult> {
     const { reader, config, signal } = this.#context
-    return await atStep('reading', () =>
-      reader.readPage({ from, to, limit: config.pageSize, signal }),
+    return await unlessStopped(signal, () =>
+      atStep('reading', () => reader.readPage({ from, to, limit: config.pageSize, signal })),
     )
   }
 
   async #deliver(source: PageToDeliver): Promise<void> {
     const delivered = await deliverPage(this.#context, source, this.#earlier)
     this.#earlier = delivered
+    if (source.remembered) {
+      this.#deliveredPages.add(source.page.pageDigest)
+    }
     await this.#awaitCheckpoint()
     this.#count(delivered)
     this.#checkpointing = this.#checkpoint(delivered)
@@ -182,8 +268,9 @@ export class PageLoop {
         this.#context.noteHeldRecords()
       }
       await this.#context.publisher.publish(done.progress)
-      if (done.syncStatus !== 'active') {
-        throw failAttempt(failure('attestation_rule_not_active'))
+      const unwanted = stopForPeople(done)
+      if (unwanted) {
+        throw unwanted
       }
       return null
     } catch (error) {
@@ -200,19 +287,6 @@ export class PageLoop {
 
   #checkSignal(): void {
     this.#context.signal.throwIfAborted()
-  }
-}
-
-function toReread(page: PreparedPage, stored: OpenPage, advances: boolean): PageToDeliver {
-  return { page, advances, isReread: true, keptCompleted: stored.completed }
-}
-
-/** Names the step in which something failed. */
-async function atStep<T>(step: Step, work: () => Promise<T>): Promise<T> {
-  try {
-    return await work()
-  } catch (error) {
-    throw new AttemptStop(stopCauseOf(error, step), { cause: error })
   }
 }
 

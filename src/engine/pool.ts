@@ -2,7 +2,8 @@
  * The pool of one process: claims due runs, at most as many as it has free slots.
  *
  * Invariants: one claim loop a process; a wake-up only says "look now", so a lost one costs at most one
- * poll interval; after `stop` nothing is claimed, and it resolves when every attempt has ended.
+ * poll interval; once the drain has begun nothing is claimed, what a claim under way brings is handed back,
+ * and `stop` resolves when every attempt has ended. A run that went back to the queue wakes the others.
  */
 import { type Bus, type Unsubscribe, WAKE_CHANNEL } from '../coordination/bus.ts'
 import type { Clock } from '../runtime/clock.ts'
@@ -10,7 +11,7 @@ import type { Logger } from '../runtime/logger.ts'
 import type { Service } from '../runtime/service.ts'
 import type { Database } from '../store/database.ts'
 import { type ClaimedRun, claimRuns } from '../store/runs.ts'
-import { AttemptStop } from './attempt-stop.ts'
+import type { Drain } from './drain.ts'
 
 export interface PoolOptions {
   readonly database: Database
@@ -18,6 +19,7 @@ export interface PoolOptions {
   readonly clock: Clock
   readonly logger: Logger
   readonly workerId: string
+  readonly drain: Drain
   /** Runs at once. */
   readonly slots: number
   /** How long a lost wake-up can go unnoticed. */
@@ -30,8 +32,8 @@ const FIRST_WORKSPACE = '00000000-0000-0000-0000-000000000000'
 export class Pool implements Service {
   readonly name = 'pool'
   readonly #options: PoolOptions
-  readonly #draining = new AbortController()
-  readonly #attempts = new Map<string, Promise<void>>()
+  /** By claim: a run that was taken over may be claimed again while its first attempt is still ending. */
+  readonly #attempts = new Map<ClaimedRun, Promise<void>>()
   #unsubscribe: Unsubscribe | null = null
   #stopListeningForGaps: (() => void) | null = null
   #loop: Promise<void> | null = null
@@ -45,13 +47,14 @@ export class Pool implements Service {
 
   /** The runs that this process is at work on. */
   get runIds(): ReadonlySet<string> {
-    return new Set(this.#attempts.keys())
+    return new Set([...this.#attempts.keys()].map(({ runId }) => runId))
   }
 
   async start(): Promise<void> {
     const { bus } = this.#options
     this.#unsubscribe = await bus.subscribe(WAKE_CHANNEL, () => this.wake())
     this.#stopListeningForGaps = bus.onGap(() => this.wake())
+    this.#options.drain.signal.addEventListener('abort', () => this.wake(), { once: true })
     this.#loop = this.#run()
   }
 
@@ -62,8 +65,7 @@ export class Pool implements Service {
   }
 
   async stop(): Promise<void> {
-    this.#draining.abort(new AttemptStop({ kind: 'draining' }))
-    this.wake()
+    this.#options.drain.begin()
     this.#stopListeningForGaps?.()
     await this.#unsubscribe?.()
     await this.#loop
@@ -71,7 +73,7 @@ export class Pool implements Service {
   }
 
   async #run(): Promise<void> {
-    const { signal } = this.#draining
+    const { signal } = this.#options.drain
     while (!signal.aborted) {
       this.#isWoken = false
       const claims = await this.#claim()
@@ -83,14 +85,15 @@ export class Pool implements Service {
 
   /** Returns how many runs were claimed. */
   async #claim(): Promise<number> {
-    const { logger, slots } = this.#options
+    const { logger, slots, drain } = this.#options
     const free = slots - this.#attempts.size
     if (free <= 0) {
       return 0
     }
     try {
       const begun = await this.#claimAfter(this.#lastWorkspaceId, free)
-      if (begun < free && this.#lastWorkspaceId !== FIRST_WORKSPACE) {
+      const wasLastPart = this.#lastWorkspaceId === FIRST_WORKSPACE
+      if (begun < free && !wasLastPart && !drain.signal.aborted) {
         this.#lastWorkspaceId = FIRST_WORKSPACE
         return begun + (await this.#claimAfter(FIRST_WORKSPACE, free - begun))
       }
@@ -116,17 +119,17 @@ export class Pool implements Service {
     const { logger } = this.#options
     const { runId, syncId, workspaceId, epoch } = claimed
     logger.info('run.claimed', { runId, syncId, workspaceId, epoch })
-    this.#attempts.set(runId, this.#attempt(claimed))
+    this.#attempts.set(claimed, this.#attempt(claimed))
   }
 
   async #attempt(claimed: ClaimedRun): Promise<void> {
     try {
-      await this.#options.runAttempt(claimed, this.#draining.signal)
+      await this.#options.runAttempt(claimed, this.#options.drain.signal)
     } catch (error) {
       // The run stays `running` and is no longer in `runIds`: recovery finds it dropped.
       this.#options.logger.error('attempt.broken', { runId: claimed.runId }, error)
     } finally {
-      this.#attempts.delete(claimed.runId)
+      this.#attempts.delete(claimed)
       this.wake()
     }
   }

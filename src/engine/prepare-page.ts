@@ -65,6 +65,8 @@ export interface PageContext {
 export interface PageToPrepare {
   readonly fromCursor: string
   readonly toCursor: string
+  /** Of a page that was stored before: its digest stays, whatever has changed around it. Else null. */
+  readonly pageDigest: string | null
   readonly records: readonly SourceRecord[]
   /** 16 bytes a position, packed as stored; empty for a page that is read for the first time. */
   readonly remembered: string
@@ -81,7 +83,7 @@ export function preparePage(context: PageContext, page: PageToPrepare): Prepared
     }),
   )
   return {
-    pageDigest: digestPage(hash, { ...origin, fromCursor: page.fromCursor }),
+    pageDigest: page.pageDigest ?? digestPage(hash, { ...origin, fromCursor: page.fromCursor }),
     fromCursor: page.fromCursor,
     toCursor: page.toCursor,
     identities: placement.identities.join(''),
@@ -95,38 +97,33 @@ function prepareRecord(
   record: SourceRecord,
   place: { readonly position: number; readonly identityHash: string },
 ): PreparedRecord {
-  const unsendable = (reason: string, isBroken: boolean): UnsendableRecord => ({
-    kind: 'unsendable',
-    ...place,
-    destinationIdentityHash: place.identityHash,
-    reason,
-    isBroken,
-  })
+  const nameless = { ...place, destinationIdentityHash: place.identityHash }
   if (record.problem !== undefined) {
-    return unsendable(record.problem, true)
+    return { kind: 'unsendable', ...nameless, reason: record.problem, isBroken: true }
   }
   const mapped = context.mapping.map(record.fields)
   if (mapped.kind === 'rejected') {
-    return unsendable(`${mapped.field}: ${mapped.reason}`, false)
+    const reason = `${mapped.field}: ${mapped.reason}`
+    return { kind: 'unsendable', ...nameless, reason, isBroken: false }
   }
   const { fields } = mapped
+  const named = nameAtDestination(context, nameless, fields)
   const json = canonicalJson(fields)
-  const problem = context.writer.describeUnsendable({ fields, json })
-  if (problem !== null) {
-    return unsendable(problem, false)
-  }
-  const destinationIdentity = context.writer.identityOf(fields)
-  return {
-    kind: 'sendable',
-    ...place,
-    destinationIdentityHash:
-      destinationIdentity === null
-        ? place.identityHash
-        : hashIdentity(context.hash, context.origin.syncId, destinationIdentity),
-    recordDigest: digestRecord(context.hash, json),
-    fields,
-    json,
-  }
+  const reason = context.writer.describeUnsendable({ fields, json })
+  return reason === null
+    ? { kind: 'sendable', ...named, recordDigest: digestRecord(context.hash, json), fields, json }
+    : { kind: 'unsendable', ...named, reason, isBroken: false }
+}
+
+function nameAtDestination<Place extends { readonly destinationIdentityHash: string }>(
+  { writer, hash, origin }: PageContext,
+  place: Place,
+  fields: JsonObject,
+): Place {
+  const identity = writer.identityOf(fields)
+  return identity === null
+    ? place
+    : { ...place, destinationIdentityHash: hashIdentity(hash, origin.syncId, identity) }
 }
 
 /** The hashes of a packed column, in order. */

@@ -9,16 +9,20 @@
 import { type Bus, runChannel, WAKE_CHANNEL } from '../coordination/bus.ts'
 import { failure } from '../domain/failure.ts'
 import { progressToMessage, type RunProgress } from '../domain/progress.ts'
-import { decideTakeOver, MAX_TAKE_OVERS } from '../domain/run.ts'
+import { decideTakeOver, MAX_TAKE_OVERS, type TakeOverDecision } from '../domain/run.ts'
+import { decideStop } from '../domain/sync.ts'
+import { unreachable } from '../runtime/assert.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/logger.ts'
 import { PeriodicService, type Service } from '../runtime/service.ts'
 import type { Database } from '../store/database.ts'
 import {
+  cancelRunOfSilentWorker,
   closeRunOfSilentWorker,
   listRunningRuns,
   type RunningRun,
   recoverRun,
+  type TakenRun,
 } from '../store/workers.ts'
 
 export interface RecoveryOptions {
@@ -35,6 +39,9 @@ export interface RecoveryOptions {
   ownRunIds(): ReadonlySet<string>
 }
 
+/** Looks that lie further apart, in intervals, and further than half of a silence, are no continuous observation. */
+const MAX_INTERVALS_APART = 2.5
+
 interface Observation {
   readonly beatN: number
   readonly sinceMs: number
@@ -46,6 +53,7 @@ export class Recovery implements Service {
   readonly #looks: PeriodicService
   /** By run and epoch: the beat last seen, and since when it has been the last one. */
   #observed = new Map<string, Observation>()
+  #lookedAtMs = Number.NEGATIVE_INFINITY
 
   constructor(options: RecoveryOptions) {
     this.#options = options
@@ -73,8 +81,8 @@ export class Recovery implements Service {
 
   /** One look at all running runs. */
   async look(): Promise<void> {
-    const { database, clock, silentAfterMs } = this.#options
-    let running: readonly RunningRun[]
+    const { database, clock, silentAfterMs, intervalMs } = this.#options
+    let running: readonly TakenRun[]
     try {
       running = await listRunningRuns(database)
     } catch (error) {
@@ -83,7 +91,11 @@ export class Recovery implements Service {
       throw error
     }
     const nowMs = clock.monotonicMs()
-    const before = this.#observed
+    // Between looks that are far apart nobody looked: a beat may have come and gone, or nobody could beat.
+    const maxApartMs = Math.max(MAX_INTERVALS_APART * intervalMs, silentAfterMs / 2)
+    const isContinuous = nowMs - this.#lookedAtMs <= maxApartMs
+    const before = isContinuous ? this.#observed : new Map<string, Observation>()
+    this.#lookedAtMs = nowMs
     this.#observed = new Map()
     for (const run of running) {
       const key = `${run.runId}.${run.epoch}`
@@ -92,8 +104,17 @@ export class Recovery implements Service {
       const observation = hasSign ? { beatN: run.beatN, sinceMs: nowMs } : last
       this.#observed.set(key, observation)
       if (nowMs - observation.sinceMs >= silentAfterMs) {
-        await this.#takeOver(run)
+        await this.#tryTakeOver(run)
       }
+    }
+  }
+
+  /** One run that cannot be taken over now does not hold up the others; the next look tries it again. */
+  async #tryTakeOver(run: TakenRun): Promise<void> {
+    try {
+      await this.#takeOver(run)
+    } catch (error) {
+      this.#options.logger.error('run.not_recovered', { runId: run.runId }, error)
     }
   }
 
@@ -104,16 +125,13 @@ export class Recovery implements Service {
     return run.beatN !== last.beatN
   }
 
-  async #takeOver(run: RunningRun): Promise<void> {
+  async #takeOver(run: TakenRun): Promise<void> {
     const { database, logger } = this.#options
     const { runId, workerId, takeOvers } = run
-    const decision = decideTakeOver(takeOvers)
-    const progress =
-      decision === 'requeue'
-        ? await recoverRun(database, run)
-        : await closeRunOfSilentWorker(database, run, endedItsWorkers())
+    const decision = decideTakeOver({ takeOversInARow: takeOvers, wish: decideStop(run) })
+    const progress = await carryOut(database, run, decision)
     if (!progress) {
-      return // it beat again, or the run has moved on
+      return // it beat again, the run has moved on, or somebody stopped it: the next look sees that
     }
     logger.warn('run.recovered', { runId, workerId, decision, takeOvers: takeOvers + 1 })
     await this.#announce(progress)
@@ -123,6 +141,25 @@ export class Recovery implements Service {
     const { bus } = this.#options
     await bus.publish(runChannel(progress.runId), progressToMessage(progress))
     await bus.publish(WAKE_CHANNEL, {})
+  }
+}
+
+function carryOut(
+  database: Database,
+  run: TakenRun,
+  decision: TakeOverDecision,
+): Promise<RunProgress | null> {
+  switch (decision) {
+    case 'requeue':
+      return recoverRun(database, run)
+    case 'close':
+      return closeRunOfSilentWorker(database, run, endedItsWorkers())
+    case 'pause':
+      return closeRunOfSilentWorker(database, run, failure('attestation_rule_not_active'))
+    case 'cancel':
+      return cancelRunOfSilentWorker(database, run)
+    default:
+      return unreachable(decision)
   }
 }
 

@@ -6,7 +6,7 @@
  * one is sent, and may be sent again without overtaking it.
  */
 import { reserve } from '../store/ledger.ts'
-import type { RunHolder } from '../store/runs.ts'
+import type { RunHolder } from '../store/run-ends.ts'
 import { AttemptStop } from './attempt-stop.ts'
 import {
   type ChunkContext,
@@ -14,7 +14,7 @@ import {
   type DeliveredChunk,
   deliverChunk,
 } from './deliver-chunk.ts'
-import type { DoubtfulIdentities } from './doubtful-identities.ts'
+import type { LeftIntents } from './left-intents.ts'
 import type { SendableRecord } from './prepare-page.ts'
 
 export interface DeliveryContext extends ChunkContext {
@@ -22,7 +22,7 @@ export interface DeliveryContext extends ChunkContext {
   readonly connectionId: string
   readonly retentionMs: number
   readonly endsOnBrokenRecord: boolean
-  readonly doubtful: DoubtfulIdentities
+  readonly leftIntents: LeftIntents
 }
 
 export async function reserveAndSend(
@@ -62,10 +62,10 @@ async function reserveChunk(
 ): Promise<ReadonlyMap<SendableRecord, ChunkResult>> {
   context.signal.throwIfAborted()
   context.lease.assertTrusted()
-  const records = chunk.filter((record) => !context.doubtful.has(record))
-  const blocked = chunk.filter((record) => context.doubtful.has(record))
+  const records = chunk.filter((record) => !context.leftIntents.isDoubtful(record))
+  const blocked = chunk.filter((record) => context.leftIntents.isDoubtful(record))
   const results = new Map<SendableRecord, ChunkResult>(
-    blocked.map((record) => [record, { kind: 'inDoubt', reason: '' }]),
+    blocked.map((record) => [record, { kind: 'blocked' }]),
   )
   if (records.length > 0) {
     const intentId = context.ids.next()
@@ -82,7 +82,7 @@ async function reserveChunk(
     for (const [record, result] of delivered.results) {
       results.set(record, result)
       if (result.kind === 'inDoubt') {
-        context.doubtful.add(record)
+        context.leftIntents.addDoubt(record)
       }
     }
   }
@@ -128,6 +128,7 @@ export function toChunk(
   return {
     intentId,
     connectionId: context.connectionId,
+    deliveryClass: writer.deliveryClass,
     positions: records.map((record) => record.position),
     recordDigests: records.map((record) => record.recordDigest).join(''),
     destinationIdentities: records.map((record) => record.destinationIdentityHash).join(''),

@@ -5,6 +5,8 @@ import type { Actor, CommandContext } from '../commands/context.ts'
 export interface ApiSettings {
   /** Without progress for longer than this, a running run says so. */
   readonly progressStaleAfterMs: number
+  /** How long the ledger remembers a delivery. */
+  readonly retentionMs: number
   /** How long a stream may be idle before it gets a keep-alive. */
   readonly keepAliveMs: number
 }

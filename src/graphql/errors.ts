@@ -7,7 +7,9 @@
 import { GraphQLError } from 'graphql'
 import {
   AlreadyRunning,
+  AlreadySettled,
   ChangedMeanwhile,
+  DeliveryInFlight,
   type InputProblem,
   InvalidInput,
   NotFound,
@@ -100,6 +102,44 @@ builder.objectType(NothingToRetry, {
       nullable: true,
       description: 'The retry that stands for the run now; null when it was never retried.',
       resolve: ({ runId }) => (runId === null ? null : encodeGlobalId('Run', runId)),
+    }),
+  }),
+})
+
+builder.objectType(DeliveryInFlight, {
+  name: 'DeliveryInFlight',
+  description: 'The call may still be under way, so nobody can know yet what became of it.',
+  interfaces: [RefusalInterface],
+  fields: (t) => ({
+    settleableAt: t.expose('settleableAt', {
+      type: 'DateTime',
+      description: 'From when it can be settled; while its run is at work it may be later.',
+    }),
+  }),
+})
+
+export const SettlementEnum = builder.enumType('DeliverySettlement', {
+  description: 'What became of a delivery in doubt.',
+  values: {
+    DELIVERED: {
+      value: 'delivered',
+      description: 'The destination has it: it is not sent again.',
+    },
+    SEND_AGAIN: {
+      value: 'send_again',
+      description: 'The destination does not have it: the next run sends it.',
+    },
+  } as const,
+})
+
+builder.objectType(AlreadySettled, {
+  name: 'AlreadySettled',
+  description: 'Somebody said before that the opposite became of the delivery.',
+  interfaces: [RefusalInterface],
+  fields: (t) => ({
+    outcome: t.expose('settlement', {
+      type: SettlementEnum,
+      description: 'How it was settled.',
     }),
   }),
 })

@@ -9,24 +9,25 @@ import { InvalidInput } from '../commands/refusals.ts'
 import { isUuid } from '../domain/ids.ts'
 
 const NODE_TYPES = ['Connection', 'Run', 'Sync'] as const
-export type NodeType = (typeof NODE_TYPES)[number]
+type NodeType = (typeof NODE_TYPES)[number]
+/** An intent has an id, and is no object that can be asked for by it. */
+const ID_TYPES = [...NODE_TYPES, 'Intent'] as const
+export type IdType = (typeof ID_TYPES)[number]
 
 export function encodeGlobalId(type: string, id: string | number | bigint): string {
   return `${type.toLowerCase()}_${id}`
 }
 
 /** Null for a text that is no id of this API. */
-export function parseGlobalId(
-  text: string,
-): { readonly type: NodeType; readonly id: string } | null {
+export function parseGlobalId(text: string): { readonly type: IdType; readonly id: string } | null {
   const separator = text.indexOf('_')
-  const type = NODE_TYPES.find((name) => name.toLowerCase() === text.slice(0, separator))
+  const type = ID_TYPES.find((name) => name.toLowerCase() === text.slice(0, separator))
   const id = text.slice(separator + 1)
   return type && isUuid(id) ? { type, id } : null
 }
 
 /** The UUID in an id that an argument gives. Throws {@link InvalidInput}, which names the argument. */
-export function readId(type: NodeType, text: string | number, field: string): string {
+export function readId(type: IdType, text: string | number, field: string): string {
   const parsed = parseGlobalId(String(text))
   if (parsed?.type !== type) {
     const reason = `It must be the id of a ${type.toLowerCase()}, such as ${encodeGlobalId(type, EXAMPLE)}.`
@@ -40,11 +41,12 @@ const EXAMPLE = '0198c0de-0000-7000-8000-000000000000'
 /** For `node`, which takes an id of any type. */
 export function decodeNodeId(text: string): { typename: NodeType; id: string } {
   const parsed = parseGlobalId(text)
-  if (!parsed) {
+  const typename = NODE_TYPES.find((name) => name === parsed?.type)
+  if (!parsed || !typename) {
     const message = `id: It must be an id of this API, such as ${encodeGlobalId('Run', EXAMPLE)}.`
     throw new GraphQLError(message, {
       extensions: { code: 'INVALID_INPUT', problems: [{ field: 'id', reason: message.slice(4) }] },
     })
   }
-  return { typename: parsed.type, id: parsed.id }
+  return { typename, id: parsed.id }
 }

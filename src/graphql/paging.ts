@@ -40,7 +40,7 @@ export interface PageSource<T> {
   load(page: KeysetPage): Promise<readonly T[]>
 }
 
-export async function resolvePage<T>(args: PageArguments, source: PageSource<T>) {
+async function resolvePage<T>(args: PageArguments, source: PageSource<T>) {
   const after = decodeCursor(args.after)
   const before = decodeCursor(args.before)
   const problems = [
@@ -68,6 +68,16 @@ export async function resolvePage<T>(args: PageArguments, source: PageSource<T>)
       endCursor: edges.at(-1)?.cursor ?? null,
     },
   }
+}
+
+/** A page of a list that can be read forwards only. */
+export function resolveForwardPage<T>(args: PageArguments, source: PageSource<T>) {
+  const backwards = (['last', 'before'] as const).find((name) => (args[name] ?? null) !== null)
+  if (backwards) {
+    const reason = 'This list is read forwards only: use first and after.'
+    throw new InvalidInput([{ field: backwards, reason }])
+  }
+  return resolvePage(args, source)
 }
 
 function checkSize(field: string, size: number | null | undefined): InputProblem[] {

@@ -1,5 +1,4 @@
 /** Records that a run could not write. */
-import { InvalidInput } from '../commands/refusals.ts'
 import {
   type HeldRecordKey,
   type HistoricHeldRecord,
@@ -7,7 +6,7 @@ import {
 } from '../store/history/runs.ts'
 import { builder } from './builder.ts'
 import { type ApiContext, getActor } from './context.ts'
-import { type PageArguments, resolvePage } from './paging.ts'
+import { type PageArguments, resolveForwardPage } from './paging.ts'
 
 export const RejectedRecordType = builder
   .objectRef<HistoricHeldRecord>('RejectedRecord')
@@ -32,12 +31,7 @@ export async function resolveRejectedRecords(
   args: PageArguments,
   context: ApiContext,
 ) {
-  const backwards = (['last', 'before'] as const).find((name) => (args[name] ?? null) !== null)
-  if (backwards) {
-    const reason = 'This list is read forwards only: use first and after.'
-    throw new InvalidInput([{ field: backwards, reason }])
-  }
-  return await resolvePage(args, {
+  return await resolveForwardPage(args, {
     cursorOf: (record: HistoricHeldRecord) => `${record.pageDigest}:${record.position}`,
     isCursor: (text) => parseKey(text) !== null,
     load: ({ after, limit }) =>

@@ -10,7 +10,13 @@ import {
 import { retryRun } from '../commands/retry-run.ts'
 import { isFinal } from '../domain/run.ts'
 import { outcomeOf, ownerOf, progressNote, willRetry } from '../domain/run-view.ts'
-import { findAttempts, findRetries, listFailures, listRuns } from '../store/history/runs.ts'
+import {
+  findAttempts,
+  findRetries,
+  type HistoricRun,
+  listFailures,
+  listRuns,
+} from '../store/history/runs.ts'
 import { AttemptType } from './attempt.ts'
 import { builder } from './builder.ts'
 import { CommandStatusEnum } from './command-status.ts'
@@ -45,6 +51,32 @@ const RunOutcomeEnum = builder.enumType('RunOutcome', {
   } as const,
 })
 
+type CanceledRun = HistoricRun & {
+  readonly cancelRequestedAt: NonNullable<HistoricRun['cancelRequestedAt']>
+}
+
+function isCanceledBySomebody(run: HistoricRun): run is CanceledRun {
+  return run.cancelRequestedAt !== null
+}
+
+const CancellationType = builder.objectRef<CanceledRun>('RunCancellation').implement({
+  description: 'That somebody canceled a run.',
+  fields: (t) => ({
+    requestedAt: t.expose('cancelRequestedAt', {
+      type: 'DateTime',
+      description: 'When it was asked for.',
+    }),
+    requestedBy: t.string({
+      description: 'The name of the token that asked for it.',
+      resolve: ({ cancelRequestedBy }) => cancelRequestedBy ?? '',
+    }),
+    reason: t.string({
+      description: 'Why, in the words of whoever asked.',
+      resolve: ({ cancelReason }) => cancelReason ?? '',
+    }),
+  }),
+})
+
 RunType.implement({
   description: 'One execution of one published version of a sync.',
   fields: (t) => ({
@@ -63,6 +95,10 @@ RunType.implement({
     requestedBy: t.exposeString('requestedBy', {
       nullable: true,
       description: 'The name of the token that asked for it; null when no person did.',
+    }),
+    isCatchingUp: t.exposeBoolean('isCatchingUp', {
+      description:
+        'Whether it stands for scheduled moments that were missed, as after an outage: they are not run one by one.',
     }),
     counters: t.field({
       type: CountersType,
@@ -147,6 +183,13 @@ builder.objectFields(RunType, (t) => ({
     description: 'The sync it belongs to.',
     resolve: ({ syncId }) => syncId,
   }),
+  cancellation: t.field({
+    type: CancellationType,
+    nullable: true,
+    description:
+      'Who canceled it; null when nobody did. A running run stops at its next safe point.',
+    resolve: (run) => (isCanceledBySomebody(run) ? run : null),
+  }),
   retryOf: t.field({
     type: RunType,
     nullable: true,
@@ -156,7 +199,7 @@ builder.objectFields(RunType, (t) => ({
   retriedBy: t.loadable({
     type: RunType,
     nullable: true,
-    description: 'The run that retries it; null when none does.',
+    description: 'The run that retries it; null when none does. A canceled retry does not count.',
     load: (runIds: string[], context) =>
       findRetries(context.parts.database, getActor(context).workspaceId, runIds),
     sort: (retry) => (typeof retry === 'string' ? retry : (retry.retryOf ?? '')),

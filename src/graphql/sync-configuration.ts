@@ -5,6 +5,7 @@ import type { SyncConfig } from '../domain/sync.ts'
 import { builder } from './builder.ts'
 import { readId } from './global-id.ts'
 import { ConnectionType } from './nodes.ts'
+import { readScheduleInput, ScheduleInput, ScheduleType } from './schedule.ts'
 
 const RejectionPolicyEnum = builder.enumType('RejectionPolicy', {
   description: 'What happens to a record that the destination rejects.',
@@ -31,6 +32,7 @@ const DESCRIPTIONS = {
   onRejected: 'What happens to a record that the destination rejects.',
   onBrokenRecord: 'What a row does that cannot be read as a record.',
   pageSize: 'Records a page, 1 to 10,000.',
+  schedule: 'When it runs by itself; null: only when it is asked to.',
 }
 
 export const SyncConfigurationType = builder.objectRef<SyncConfig>('SyncConfiguration').implement({
@@ -66,6 +68,12 @@ export const SyncConfigurationType = builder.objectRef<SyncConfig>('SyncConfigur
       description: DESCRIPTIONS.onBrokenRecord,
     }),
     pageSize: t.exposeInt('pageSize', { description: DESCRIPTIONS.pageSize }),
+    schedule: t.field({
+      type: ScheduleType,
+      nullable: true,
+      description: DESCRIPTIONS.schedule,
+      resolve: ({ schedule }) => schedule,
+    }),
   }),
 })
 
@@ -91,6 +99,7 @@ export const CreateSyncInput = builder.inputType('CreateSyncInput', {
       description: DESCRIPTIONS.onBrokenRecord,
     }),
     pageSize: t.int({ defaultValue: DEFAULT_PAGE_SIZE, description: DESCRIPTIONS.pageSize }),
+    schedule: t.field({ type: ScheduleInput, description: DESCRIPTIONS.schedule }),
   }),
 })
 
@@ -114,6 +123,11 @@ export const UpdateSyncInput = builder.inputType('UpdateSyncInput', {
       description: DESCRIPTIONS.onBrokenRecord,
     }),
     pageSize: t.int({ description: DESCRIPTIONS.pageSize }),
+    schedule: t.field({
+      type: ScheduleInput,
+      description:
+        'When it runs by itself. Null takes the schedule away: it runs only when it is asked to.',
+    }),
   }),
 })
 
@@ -137,10 +151,11 @@ export function readNewSettings(input: CreateShape): SyncSettings {
     onRejected: input.onRejected ?? 'HOLD',
     onBrokenRecord: input.onBrokenRecord ?? 'REJECT',
     pageSize: input.pageSize ?? DEFAULT_PAGE_SIZE,
+    schedule: readScheduleInput(input.schedule),
   }
 }
 
-/** Only what is given; null counts as not given. */
+/** Only what is given; null counts as not given, but for the schedule, which it takes away. */
 export function readChangedSettings(input: UpdateShape): Partial<SyncSettings> {
   const changes = {
     sourceConnectionId: readGivenId(input, 'sourceConnectionId'),
@@ -154,9 +169,11 @@ export function readChangedSettings(input: UpdateShape): Partial<SyncSettings> {
     onBrokenRecord: input.onBrokenRecord,
     pageSize: input.pageSize,
   }
-  return Object.fromEntries(
+  const given = Object.fromEntries(
     Object.entries(changes).filter(([, value]) => value !== null && value !== undefined),
   )
+  const { schedule } = input
+  return schedule === undefined ? given : { ...given, schedule: readScheduleInput(schedule) }
 }
 
 function readGivenId(

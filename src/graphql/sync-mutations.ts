@@ -14,6 +14,7 @@ import {
 import { resumeSync } from '../commands/resume-sync.ts'
 import { runSync } from '../commands/run-sync.ts'
 import { updateSync } from '../commands/update-sync.ts'
+import type { Instant } from '../runtime/clock.ts'
 import { builder } from './builder.ts'
 import { CommandStatusEnum } from './command-status.ts'
 import { getActor } from './context.ts'
@@ -27,12 +28,23 @@ import {
   UpdateSyncInput,
 } from './sync-configuration.ts'
 
-const ChangedSyncPayload = builder
-  .objectRef<{ syncId: string; status: 'done' | 'noop' }>('ChangedSync')
+export const ChangedSyncPayload = builder
+  .objectRef<{
+    readonly syncId: string
+    readonly status: 'done' | 'will_stop_by' | 'noop'
+    readonly stopBy?: Instant | null
+  }>('ChangedSync')
   .implement({
     description: 'The sync after a mutation.',
     fields: (t) => ({
       status: t.expose('status', { type: CommandStatusEnum, description: 'What was done.' }),
+      willStopBy: t.field({
+        type: 'DateTime',
+        nullable: true,
+        description:
+          'By when its running run has stopped; null unless the status is `WILL_STOP_BY`.',
+        resolve: ({ stopBy }) => stopBy ?? null,
+      }),
       sync: t.field({ type: SyncType, description: 'The sync.', resolve: ({ syncId }) => syncId }),
     }),
   })

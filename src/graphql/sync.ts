@@ -1,5 +1,10 @@
 /** Syncs, as they are shown. What can be done with them is in sync-mutations. */
+import { checkPreviewCount } from '../commands/preview-schedule.ts'
+import { InvalidInput } from '../commands/refusals.ts'
+import { nextFires } from '../domain/schedule.ts'
 import { digestConfig } from '../domain/sync.ts'
+import { type Instant, instantAt } from '../runtime/clock.ts'
+import { cronEngine } from '../runtime/cron.ts'
 import { sha256 } from '../runtime/hash.ts'
 import { findLastRuns, listRuns } from '../store/history/runs.ts'
 import { type HistoricSync, listSyncs } from '../store/history/syncs.ts'
@@ -8,6 +13,7 @@ import { getActor } from './context.ts'
 import { readId } from './global-id.ts'
 import { COLLECT_ONLY, RunType, SyncType } from './nodes.ts'
 import { resolveIdPage } from './paging.ts'
+import { DEFAULT_PREVIEWED_FIRES } from './schedule.ts'
 import { SyncConfigurationType } from './sync-configuration.ts'
 
 const SyncStatusEnum = builder.enumType('SyncStatus', {
@@ -133,6 +139,29 @@ SyncType.implement({
           }),
         ),
     }),
+    nextFires: t.field({
+      type: ['DateTime'],
+      description:
+        'The next moments at which it runs by itself; none while it is not active, or has no schedule.',
+      args: {
+        first: t.arg.int({
+          defaultValue: DEFAULT_PREVIEWED_FIRES,
+          description: 'How many moments to tell, 1 to 100.',
+        }),
+      },
+      resolve: (sync, { first }, { parts }) =>
+        listNextFires(sync, first ?? DEFAULT_PREVIEWED_FIRES, parts.clock.now()),
+    }),
+    lastFiredAt: t.expose('firedAt', {
+      type: 'DateTime',
+      nullable: true,
+      description: 'The last moment of its schedule that started a run; null before.',
+    }),
+    coalescedTicks: t.float({
+      description:
+        'How many moments of its schedule started nothing, because a run of it was queued or running.',
+      resolve: ({ coalescedTicks }) => coalescedTicks ?? 0,
+    }),
     createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was made.' }),
     updatedAt: t.expose('updatedAt', {
       type: 'DateTime',
@@ -147,6 +176,21 @@ function isPaused(sync: HistoricSync): sync is PausedSync {
 
 function isPublished(sync: HistoricSync): sync is PublishedSync {
   return sync.publicationId !== null
+}
+
+/** Throws InvalidInput. */
+function listNextFires(sync: HistoricSync, count: number, after: Instant): Instant[] {
+  const problems = checkPreviewCount(count)
+  if (problems.length > 0) {
+    throw new InvalidInput(problems)
+  }
+  const schedule = sync.publishedConfig?.schedule ?? null
+  if (sync.status !== 'active' || schedule === null || sync.scheduleAnchorAt === null) {
+    return []
+  }
+  const anchored = { schedule, anchorMs: sync.scheduleAnchorAt.getTime() }
+  const fires = nextFires(cronEngine, anchored, { afterMs: after.getTime(), count })
+  return fires.map(instantAt)
 }
 
 builder.queryFields((t) => ({

@@ -15,6 +15,10 @@ import { MAX_BODY_BYTES } from './request-body.ts'
 
 /** graphql-transport-ws: the client is not authorised. */
 const CLOSE_UNAUTHORIZED = 4401
+/** RFC 6455's registry: the service restarts. Clients of graphql-ws connect again after it. */
+const CLOSE_SERVICE_RESTART = 1012
+/** Longest that a client may take to confirm that a socket is closed. */
+const CLOSE_DEADLINE_MS = 1_000
 /** Longest that a client may take to send its handshake. */
 const HANDSHAKE_TIMEOUT_MS = 10_000
 
@@ -64,7 +68,27 @@ export function attachSocket(
     },
     sockets,
   )
-  return { stop: async () => await served.dispose() }
+  return {
+    stop: async () => {
+      for (const client of sockets.clients) {
+        client.close(CLOSE_SERVICE_RESTART, 'Service restart')
+      }
+      const isClosed = new AbortController()
+      const deadline = commands.clock.sleep(CLOSE_DEADLINE_MS, isClosed.signal).then(
+        () => terminateAll(sockets),
+        () => undefined,
+      )
+      await served.dispose()
+      isClosed.abort()
+      await deadline
+    },
+  }
+}
+
+function terminateAll(sockets: WebSocketServer): void {
+  for (const client of sockets.clients) {
+    client.terminate()
+  }
 }
 
 type Enveloped = ReturnType<GraphqlEndpoint['getEnveloped']>

@@ -1,4 +1,11 @@
-/** The health endpoint: the one thing that is served without a token. */
+/**
+ * The health of the process: the one thing that is served without a token.
+ *
+ *   GET /health         the whole report: 200 when every part is healthy, else 503
+ *   GET /health/live    200 as long as the process answers, also while it drains: to start it anew would
+ *                       mend nothing
+ *   GET /health/ready   200 when it may be sent requests: every part is healthy, and it does not drain
+ */
 import type { ServerResponse } from 'node:http'
 import type { Logger } from '../runtime/logger.ts'
 import { respondJson } from './respond.ts'
@@ -12,11 +19,41 @@ export interface HealthCheck {
 /** One entry for each part that was asked. The process is healthy when all of them are. */
 export type HealthReport = Readonly<Record<string, HealthCheck>>
 
-/** Answers 200 when every part is healthy, else 503; the body names each part. */
+export interface HealthParts {
+  readonly logger: Logger
+  ask(): Promise<HealthReport>
+  isDraining(): boolean
+}
+
+type Respond = (response: ServerResponse, parts: HealthParts) => Promise<void> | void
+
+const ENDPOINTS: ReadonlyMap<string | undefined, Respond> = new Map<string, Respond>([
+  ['/health', respondReport],
+  ['/health/live', (response) => respondJson(response, 200, { status: 'alive' })],
+  [
+    '/health/ready',
+    (response, parts) =>
+      parts.isDraining()
+        ? respondJson(response, 503, { status: 'draining' })
+        : respondReport(response, parts),
+  ],
+])
+
+/** Answers a request for the health of the process. False: it is for something else. */
 export async function respondHealth(
   response: ServerResponse,
-  ask: () => Promise<HealthReport>,
-  logger: Logger,
+  path: string | undefined,
+  parts: HealthParts,
+): Promise<boolean> {
+  const respond = ENDPOINTS.get(path)
+  await respond?.(response, parts)
+  return respond !== undefined
+}
+
+/** The body names each part. */
+async function respondReport(
+  response: ServerResponse,
+  { ask, logger }: HealthParts,
 ): Promise<void> {
   let checks: HealthReport
   try {

@@ -1,8 +1,15 @@
 /**
  * The HTTP server: the API, its health, and nothing else.
  *
- * Invariant: without a valid token nothing is served but GET /health and, where it is enabled, the
- * GraphiQL page. Stopping ends streams at once and lets plain requests finish for a moment.
+ * Invariant: without a valid token nothing is served but the health and, where it is enabled, the GraphiQL
+ * page.
+ *
+ * While the process drains everything is answered, but readiness is red and connections are not kept. Open
+ * subscriptions go on: a dashboard sees its run go back to the queue, or end. Only the stop, when the runs
+ * are done, tells them to come again. Told at the beginning they would come back before whoever spreads the
+ * requests has noticed, and be sent away a second time. A WebSocket closes with 1012 (service restart). A
+ * stream of server-sent events ends without its `complete` event, which would say that the run is over.
+ * Clients of both protocols then subscribe again, and begin with where the run stands.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { authenticate } from '../commands/authenticate.ts'
@@ -11,7 +18,7 @@ import type { ApiSettings } from '../graphql/context.ts'
 import type { Service } from '../runtime/service.ts'
 import { createEndpoint, GRAPHQL_PATH, type GraphqlEndpoint } from './graphql-endpoint.ts'
 import { attachSocket } from './graphql-socket.ts'
-import { type HealthReport, respondHealth } from './health.ts'
+import { type HealthParts, type HealthReport, respondHealth } from './health.ts'
 import { BODY_TOO_LARGE, boundBody, isDeclaredTooLarge } from './request-body.ts'
 import { respondError } from './respond.ts'
 
@@ -31,6 +38,8 @@ export interface HttpServerOptions {
 export interface HttpServer extends Service {
   /** Such as `http://127.0.0.1:4000`. Throws before the start. */
   address(): string
+  /** From now on the process is not ready. */
+  beginDrain(): void
 }
 
 /** How long plain requests may go on after the stop, in milliseconds. */
@@ -39,12 +48,27 @@ const STOP_DEADLINE_MS = 3_000
 export function createHttpServer(options: HttpServerOptions): HttpServer {
   const endpoint = createEndpoint(options)
   const streams = new Set<ServerResponse>()
+  let isDraining = false
+  let isStopping = false
+  const healthParts = {
+    logger: options.commands.logger,
+    ask: options.health,
+    isDraining: () => isDraining,
+  }
   const server = createServer((request, response) => {
+    if (isDraining) {
+      response.setHeader('connection', 'close')
+    }
     if (request.headers.accept?.includes('text/event-stream')) {
       streams.add(response)
-      response.once('close', () => streams.delete(response))
     }
-    respond(options, endpoint, request, response).catch((error: unknown) => {
+    response.once('close', () => {
+      streams.delete(response)
+      if (isStopping) {
+        server.closeIdleConnections()
+      }
+    })
+    respond({ options, endpoint, healthParts }, request, response).catch((error: unknown) => {
       options.commands.logger.error('http.failed', {}, error)
       response.destroy()
     })
@@ -54,12 +78,16 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     name: 'http',
     start: () => listen(server, options),
     address: () => describeAddress(server),
+    beginDrain: () => {
+      isDraining = true
+    },
     stop: async () => {
+      isDraining = true
+      isStopping = true
       const closed = new Promise<void>((resolve) => server.close(() => resolve()))
       await socket?.stop()
-      // Each would go on until its run ends: its client comes back to another process.
       for (const stream of streams) {
-        stream.destroy()
+        endStream(stream)
       }
       await settle(closed, options)
       server.closeAllConnections()
@@ -69,20 +97,31 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   }
 }
 
+/** Its client sees a stream that ended before its operation was complete. */
+function endStream(response: ServerResponse): void {
+  // The endpoint notices with the next event that it cannot write any more.
+  response.on('error', () => undefined)
+  response.end(() => response.destroy())
+}
+
 async function respond(
-  options: HttpServerOptions,
-  endpoint: GraphqlEndpoint,
+  parts: {
+    readonly options: HttpServerOptions
+    readonly endpoint: GraphqlEndpoint
+    readonly healthParts: HealthParts
+  },
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
+  const { options, endpoint, healthParts } = parts
   const { commands } = options
   const path = request.url?.split('?')[0]
-  if (path === '/health' && (request.method === 'GET' || request.method === 'HEAD')) {
-    await respondHealth(response, options.health, commands.logger)
+  const isRead = request.method === 'GET' || request.method === 'HEAD'
+  if (isRead && (await respondHealth(response, path, healthParts))) {
     return
   }
   if (!options.servesApi) {
-    refuse(response, 404, { code: 'NOT_FOUND', message: 'This process serves /health only.' })
+    refuse(response, 404, { code: 'NOT_FOUND', message: 'This process serves its health only.' })
     return
   }
   if (options.hasGraphiql && path === GRAPHQL_PATH && isPageRequest(request)) {

@@ -9,6 +9,29 @@ import { setTimeout as wait } from 'node:timers/promises'
 /** A moment, as the wall clock or the database tells it. */
 export type Instant = Date
 
+/** Milliseconds since 1970 in UTC, as an instant. */
+export function instantAt(ms: number): Instant {
+  return new Date(ms)
+}
+
+/** With an offset always, and four digits of a year: every such instant can be stored. */
+const RFC_3339 = /^\d{4}-\d{2}-\d{2}[Tt]\d{2}:\d{2}:\d{2}(\.\d{1,9})?([Zz]|[+-]\d{2}:\d{2})$/
+
+/** Reads a text as in RFC 3339; null: it is none, or a day that does not exist. */
+export function parseInstant(text: string): Instant | null {
+  const day = RFC_3339.test(text) ? new Date(text.slice(0, 10)) : null
+  // The platform takes 30 February for 2 March.
+  if (
+    day === null ||
+    Number.isNaN(day.getTime()) ||
+    !day.toISOString().startsWith(text.slice(0, 10))
+  ) {
+    return null
+  }
+  const instant = new Date(text.toUpperCase())
+  return Number.isNaN(instant.getTime()) ? null : instant
+}
+
 export interface Clock {
   now(): Date
   /** Milliseconds since an arbitrary moment; never goes back. */

@@ -14,6 +14,20 @@ export interface Service {
   stop(): Promise<void>
 }
 
+/** Stops in reverse order. A part that does not stop is logged, and the others are stopped all the same. */
+export async function stopAll(
+  services: readonly Pick<Service, 'name' | 'stop'>[],
+  logger: Logger,
+): Promise<void> {
+  for (const service of [...services].reverse()) {
+    try {
+      await service.stop()
+    } catch (error) {
+      logger.error('service.stop_failed', { service: service.name }, error)
+    }
+  }
+}
+
 export interface PeriodicOptions {
   readonly name: string
   readonly intervalMs: number

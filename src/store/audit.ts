@@ -10,7 +10,7 @@ export interface NewAuditEntry {
   readonly actor: string
   /** The command or verb, such as `pauseSync`. */
   readonly action: string
-  readonly subjectType: 'connection' | 'sync' | 'run' | 'access_token' | 'workspace'
+  readonly subjectType: 'connection' | 'sync' | 'run' | 'intent' | 'access_token' | 'workspace'
   readonly subjectId: string
   readonly reason: string | null
   /** Never credentials or a token. */

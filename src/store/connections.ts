@@ -2,7 +2,7 @@
 import { and, eq, inArray } from 'drizzle-orm'
 import type { JsonObject } from '../domain/json.ts'
 import type { Handle } from './database.ts'
-import { connection } from './schema.ts'
+import { connection } from './schema-configuration.ts'
 
 export interface StoredConnection {
   readonly id: string

@@ -8,7 +8,13 @@
  * hexadecimal text, packed one behind the other where there are several.
  */
 import { sql } from 'drizzle-orm'
-import { DELIVERY_KEY_BYTES, PAGE_DIGEST_BYTES, RECORD_DIGEST_BYTES } from '../domain/delivery.ts'
+import {
+  DELIVERY_KEY_BYTES,
+  type DeliveryClass,
+  PAGE_DIGEST_BYTES,
+  RECORD_DIGEST_BYTES,
+} from '../domain/delivery.ts'
+import { assert } from '../runtime/assert.ts'
 import type { Handle } from './database.ts'
 
 /** The holder of a run, as far as the ledger cares. */
@@ -31,6 +37,7 @@ export interface PageToOpen {
 export interface Chunk {
   readonly intentId: string
   readonly connectionId: string
+  readonly deliveryClass: DeliveryClass
   readonly positions: readonly number[]
   /** 12 bytes a record. */
   readonly recordDigests: string
@@ -82,14 +89,16 @@ export async function openPage(db: Handle, options: OpenPageOptions): Promise<Op
       select sync_id, ${digest}, ${page.fromCursor}, ${page.toCursor}, ${bytea(page.identities)}
       from fence
       on conflict (sync_id, page_digest) do update
-      set identities = excluded.identities
+      set identities = excluded.identities, to_cursor = excluded.to_cursor
       where length(excluded.identities) > length(open_page.identities)
+        or excluded.to_cursor <> open_page.to_cursor
     ),
     superseded as (
       delete from delivery_intent
       using fence
       where ${resendsUnknown} and delivery_intent.sync_id = fence.sync_id
         and delivery_intent.page_digest = ${digest} and delivery_intent.epoch < ${holder.epoch}
+        and delivery_intent.delivery_class = 'idempotent'
     ),
     completed as materialized (${completedKeys(page.pageDigest, retentionMs)}),
     reserved as (${chunk ? insertChunk(holder, page.pageDigest, chunk) : sql`select 1 from fence where false`})
@@ -152,9 +161,9 @@ export async function complete(db: Handle, options: CompleteOptions): Promise<bo
     with settled as materialized (
       delete from delivery_intent
       where id = ${intentId} and epoch = ${epoch}
-      returning sync_id, epoch, run_id, connection_id, page_digest, positions,
+      returning sync_id, epoch, run_id, connection_id, delivery_class, page_digest, positions,
                 record_digests || ''::bytea as record_digests,
-                destination_identities || ''::bytea as destination_identities,
+                destination_identities || ''::bytea as destination_identities, identities,
                 day, reserved_at, quiet_at
     ),
     reserved_record as (
@@ -187,29 +196,51 @@ export async function complete(db: Handle, options: CompleteOptions): Promise<bo
 export type LeftIntent = {
   readonly id: string
   readonly epoch: number
+  readonly deliveryClass: DeliveryClass
   readonly pageDigest: string
   readonly positions: readonly number[]
+  readonly recordDigests: string
   readonly destinationIdentities: string
+  /** The place of its page among the sync's open pages; null: the page is not there any more. */
+  readonly pageOrdinal: number | null
   /** 16 bytes a position of the whole page. */
-  readonly pageIdentities: string
+  readonly pageIdentities: string | null
+  /** 16 bytes a record, in the order of its positions, once a reset has dropped its page; else null. */
+  readonly identities: string | null
+  /** Milliseconds until its quiet time is over, 0 when it is. */
+  readonly quietInMs: number
 }
 
 /** Most intents in doubt that a sync may have; a run reads all of them before it sends anything. */
 const MAX_LEFT_INTENTS = 100_000
 
 /** The intents that older epochs of the sync left. Called after the claim raised the fence, as a statement of its own. */
-export function listLeftIntents(db: Handle, holder: LedgerHolder): Promise<readonly LeftIntent[]> {
-  return db.rows<LeftIntent>(sql`/* ledger.listLeftIntents */
-    select intent.id, intent.epoch, encode(intent.page_digest, 'hex') as "pageDigest",
-           intent.positions,
+export async function listLeftIntents(
+  db: Handle,
+  holder: LedgerHolder,
+): Promise<readonly LeftIntent[]> {
+  const intents = await db.rows<LeftIntent>(sql`/* ledger.listLeftIntents */
+    select intent.id, intent.epoch, intent.delivery_class as "deliveryClass",
+           encode(intent.page_digest, 'hex') as "pageDigest", intent.positions,
+           encode(intent.record_digests, 'hex') as "recordDigests",
            encode(intent.destination_identities, 'hex') as "destinationIdentities",
-           encode(page.identities, 'hex') as "pageIdentities"
+           page.ordinal as "pageOrdinal", encode(page.identities, 'hex') as "pageIdentities",
+           encode(intent.identities, 'hex') as identities,
+           greatest(0, extract(epoch from intent.quiet_at - now()) * 1000)::float8 as "quietInMs"
     from delivery_intent as intent
-    join open_page as page
+    left join open_page as page
       on page.sync_id = intent.sync_id and page.page_digest = intent.page_digest
     where intent.sync_id = ${holder.syncId} and intent.epoch < ${holder.epoch}
+      -- Of a page that a reset dropped and that did not come again there is nothing to be sent again.
+      and not (intent.delivery_class = 'idempotent' and page.page_digest is null
+               and intent.quiet_at <= now())
     order by intent.id
-    limit ${MAX_LEFT_INTENTS}`)
+    limit ${MAX_LEFT_INTENTS + 1}`)
+  assert(
+    intents.length <= MAX_LEFT_INTENTS,
+    `Sync ${holder.syncId} has more than ${MAX_LEFT_INTENTS} intents of earlier attempts.`,
+  )
+  return intents
 }
 
 /** The completed keys of a page, the newest of each position, as text in hexadecimal. */
@@ -239,10 +270,11 @@ function fenceOf(holder: LedgerHolder) {
 
 function insertChunk(holder: LedgerHolder, pageDigest: string, chunk: Chunk) {
   return sql`
-    insert into delivery_intent (id, sync_id, epoch, run_id, connection_id, page_digest, positions,
-                                 record_digests, destination_identities, day, quiet_at)
+    insert into delivery_intent (id, sync_id, epoch, run_id, connection_id, delivery_class,
+                                 page_digest, positions, record_digests, destination_identities,
+                                 day, quiet_at)
     select ${chunk.intentId}::uuid, sync_id, ${holder.epoch}::bigint, ${holder.runId}::uuid,
-           ${chunk.connectionId}::uuid, ${bytea(pageDigest)},
+           ${chunk.connectionId}::uuid, ${chunk.deliveryClass}, ${bytea(pageDigest)},
            ${`{${chunk.positions.join(',')}}`}::text::int[], ${bytea(chunk.recordDigests)},
            ${bytea(chunk.destinationIdentities)}, (now() at time zone 'UTC')::date,
            now() + ${chunk.quietMs}::float8 * interval '1 millisecond'
@@ -254,40 +286,67 @@ function insertChunk(holder: LedgerHolder, pageDigest: string, chunk: Chunk) {
 /** Puts back an intent for the places that are still unknown, with the moments of the first one. */
 function keepRemaining(remaining: { intentId: string; indexes: readonly number[] }) {
   return sql`
-    insert into delivery_intent (id, sync_id, epoch, run_id, connection_id, page_digest, positions,
-                                 record_digests, destination_identities, day, reserved_at, quiet_at)
+    insert into delivery_intent (id, sync_id, epoch, run_id, connection_id, delivery_class,
+                                 page_digest, positions, record_digests, destination_identities,
+                                 identities, day, reserved_at, quiet_at)
     select ${remaining.intentId}::uuid, settled.sync_id, settled.epoch, settled.run_id,
-           settled.connection_id, settled.page_digest, kept.positions, kept.record_digests,
-           kept.destination_identities, settled.day, settled.reserved_at, settled.quiet_at
+           settled.connection_id, settled.delivery_class, settled.page_digest, kept.positions, kept.record_digests,
+           kept.destination_identities, kept.identities, settled.day, settled.reserved_at, settled.quiet_at
     from settled
     cross join lateral (
       select array_agg(settled.positions[index + 1] order by nth) as positions,
              string_agg(substring(settled.record_digests from index * 12 + 1 for 12), ''::bytea
                         order by nth) as record_digests,
              string_agg(substring(settled.destination_identities from index * 16 + 1 for 16),
-                        ''::bytea order by nth) as destination_identities
+                        ''::bytea order by nth) as destination_identities,
+             string_agg(substring(settled.identities from index * 16 + 1 for 16), ''::bytea
+                        order by nth) as identities
       from unnest(${`{${remaining.indexes.join(',')}}`}::text::int[]) with ordinality
         as unknown (index, nth)) as kept`
 }
 
-/** Marks held records of the identities just written, if they are older: old never overwrites new. */
-function supersedeOlder() {
+/**
+ * Marks held records of the identities just written, if they are older: old never overwrites new. Written
+ * are the places of the statement's `settled` (an intent) that are in its `answer`.
+ */
+export function supersedeOlder() {
   return sql`
     update held_record
     set is_superseded = true
+    from (
+      select older.sync_id, older.page_digest, older.position, newer.ordinal,
+             newer.position as newer_position
+      from (${writtenNames()}) as newer
+      join held_record as older
+        on older.sync_id = newer.sync_id and older.destination_identity_hash = newer.name
+      union all
+      select older.sync_id, older.page_digest, older.position, newer.ordinal, newer.position
+      from (${writtenNames()}) as newer
+      join held_record as older
+        on older.sync_id = newer.sync_id and older.identity_hash = newer.name) as overtaken
+    join open_page as held_page
+      on held_page.sync_id = overtaken.sync_id and held_page.page_digest = overtaken.page_digest
+    where held_record.sync_id = overtaken.sync_id
+      and held_record.page_digest = overtaken.page_digest
+      and held_record.position = overtaken.position
+      and (held_page.ordinal < overtaken.ordinal
+           or (held_page.ordinal = overtaken.ordinal
+               and held_record.position < overtaken.newer_position))
+      and not held_record.is_superseded`
+}
+
+/** Both names of each record that was written, with its place. */
+function writtenNames() {
+  return sql`
+    select settled.sync_id, this_page.ordinal, place.position, named.name
     from settled
-    cross join lateral unnest(settled.positions) with ordinality as place (position, nth)
-    join answer on answer.index = place.nth - 1
     join open_page as this_page
       on this_page.sync_id = settled.sync_id and this_page.page_digest = settled.page_digest
-    join open_page as held_page on held_page.sync_id = settled.sync_id
-    where held_record.sync_id = settled.sync_id
-      and held_record.page_digest = held_page.page_digest
-      and held_record.destination_identity_hash
-        = substring(settled.destination_identities from place.nth::int * 16 - 15 for 16)
-      and (held_page.ordinal < this_page.ordinal
-           or (held_page.ordinal = this_page.ordinal and held_record.position < place.position))
-      and not held_record.is_superseded`
+    cross join lateral unnest(settled.positions) with ordinality as place (position, nth)
+    join answer on answer.index = place.nth - 1
+    cross join lateral (
+      values (substring(settled.destination_identities from place.nth::int * 16 - 15 for 16)),
+             (substring(this_page.identities from place.position * 16 + 1 for 16))) as named (name)`
 }
 
 /** Bytes, given in hexadecimal and decoded in the statement: a parameter that every driver path takes. */

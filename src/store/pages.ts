@@ -9,30 +9,43 @@ import { sql } from 'drizzle-orm'
 import type { Counters } from '../domain/delivery.ts'
 import type { RunProgress } from '../domain/progress.ts'
 import type { SyncStatus } from '../domain/sync.ts'
+import { assert } from '../runtime/assert.ts'
 import type { Handle } from './database.ts'
 import { bytea, completedKeys } from './ledger.ts'
+import type { RunHolder } from './run-ends.ts'
 import { PROGRESS_COLUMNS, type ProgressRow, toProgress } from './run-progress.ts'
-import type { RunHolder } from './runs.ts'
 
 /** Most open pages that a run goes through before it reads on. */
 const MAX_OPEN_PAGES = 100_000
 
-/** The digests of the sync's open pages that do not stand in this run's books yet, oldest first. */
+export type ListedPage = {
+  readonly pageDigest: string
+  /** It stands in this run's books. */
+  readonly isCounted: boolean
+}
+
+/** The sync's open pages, oldest first. */
 export async function listOpenPages(
   db: Handle,
   options: { readonly syncId: string; readonly runId: string },
-): Promise<readonly string[]> {
-  const rows = await db.rows<{ pageDigest: string }>(sql`/* pages.listOpenPages */
-    select encode(page_digest, 'hex') as "pageDigest"
+): Promise<readonly ListedPage[]> {
+  const pages = await db.rows<ListedPage>(sql`/* pages.listOpenPages */
+    select encode(page_digest, 'hex') as "pageDigest",
+           counted_run_id is not distinct from ${options.runId}::uuid as "isCounted"
     from open_page
-    where sync_id = ${options.syncId} and counted_run_id is distinct from ${options.runId}::uuid
+    where sync_id = ${options.syncId}
     order by ordinal
-    limit ${MAX_OPEN_PAGES}`)
-  return rows.map((row) => row.pageDigest)
+    limit ${MAX_OPEN_PAGES + 1}`)
+  assert(
+    pages.length <= MAX_OPEN_PAGES,
+    `Sync ${options.syncId} has more than ${MAX_OPEN_PAGES} open pages.`,
+  )
+  return pages
 }
 
 export type OpenPage = {
   readonly pageDigest: string
+  readonly ordinal: number
   readonly fromCursor: string
   readonly toCursor: string
   /** 16 bytes a position, packed. */
@@ -48,7 +61,7 @@ export async function findOpenPage(
   pageDigest: string,
 ): Promise<OpenPage | null> {
   const [row] = await db.rows<OpenPage>(sql`/* pages.findOpenPage */
-    select encode(page_digest, 'hex') as "pageDigest", from_cursor as "fromCursor",
+    select encode(page_digest, 'hex') as "pageDigest", ordinal, from_cursor as "fromCursor",
            to_cursor as "toCursor", encode(identities, 'hex') as identities,
            encode(completed, 'hex') as completed, is_passed as "isPassed"
     from open_page
@@ -99,6 +112,8 @@ export interface CheckpointOptions {
   readonly firstSends: number
   readonly firstSendsRejected: number
   readonly held: readonly RecordToHold[]
+  /** Positions that were held and are delivered now. What else is held stays so, with its marks, while the page is open. */
+  readonly released: readonly number[]
   readonly retentionMs: number
 }
 
@@ -157,7 +172,7 @@ export async function checkpoint(
       delete from held_record
       using fence
       where held_record.sync_id = fence.sync_id and held_record.page_digest = ${digest}
-        and held_record.position <> all (${`{${options.held.map((h) => h.position).join(',')}}`}::text::int[])
+        and (${isClean} or held_record.position = any (${`{${options.released.join(',')}}`}::text::int[]))
     )
     ${options.held.length > 0 ? sql`, held as (${hold(options)})` : sql``}
     select progressed.*, sync.status as "syncStatus"
@@ -176,6 +191,9 @@ function closePage(digest: ReturnType<typeof bytea>) {
       delete from open_page
       using fence
       where open_page.sync_id = fence.sync_id and open_page.page_digest = ${digest}
+        and not exists (
+          select from delivery_intent as intent
+          where intent.sync_id = fence.sync_id and intent.page_digest = ${digest})
     )`
 }
 

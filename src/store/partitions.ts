@@ -54,6 +54,7 @@ export async function dropExpiredPartitions(
   db: Handle,
   retentionMs: number,
 ): Promise<readonly string[]> {
+  await finishDetaching(db)
   const expired = await db.rows<PartitionRow>(sql`/* partitions.dropExpiredPartitions */
     select pg_class.relname as name, '' as day
     from pg_inherits
@@ -65,10 +66,36 @@ export async function dropExpiredPartitions(
   for (const { name } of expired) {
     await db.rows(sql`/* partitions.dropExpiredPartitions detach */
       alter table delivery detach partition ${sql.identifier(name)} concurrently`)
-    await db.rows(sql`/* partitions.dropExpiredPartitions drop */
+  }
+  return await dropDetached(db)
+}
+
+/** A detaching that was cut short (by a kill, or behind a long reader) blocks every later one until it is finished. */
+async function finishDetaching(db: Handle): Promise<void> {
+  const pending = await db.rows<{ name: string }>(sql`/* partitions.finishDetaching pending */
+    select pg_class.relname as name
+    from pg_inherits
+    join pg_class on pg_class.oid = pg_inherits.inhrelid
+    where pg_inherits.inhparent = 'delivery'::regclass and pg_inherits.inhdetachpending`)
+  for (const { name } of pending) {
+    await db.rows(sql`/* partitions.finishDetaching */
+      alter table delivery detach partition ${sql.identifier(name)} finalize`)
+  }
+}
+
+/** Drops what was a partition, also where a kill came between detaching and dropping. Returns the names. */
+async function dropDetached(db: Handle): Promise<readonly string[]> {
+  const detached = await db.rows<{ name: string }>(sql`/* partitions.dropDetached detached */
+    select relname as name
+    from pg_class
+    where relkind = 'r' and relname ~ '^delivery_[0-9]{8}$' and relnamespace = 'public'::regnamespace
+      and not exists (select from pg_inherits where inhrelid = pg_class.oid)
+    order by 1`)
+  for (const { name } of detached) {
+    await db.rows(sql`/* partitions.dropDetached */
       drop table ${sql.identifier(name)}`)
   }
-  return expired.map((partition) => partition.name)
+  return detached.map((partition) => partition.name)
 }
 
 /** How many days from tomorrow on have their partition without a gap: health is red under 2. */

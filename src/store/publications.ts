@@ -3,7 +3,7 @@ import { and, eq } from 'drizzle-orm'
 import type { JsonObject } from '../domain/json.ts'
 import type { SyncConfig } from '../domain/sync.ts'
 import type { Handle } from './database.ts'
-import { publication, syncVersion } from './schema.ts'
+import { publication, syncVersion } from './schema-configuration.ts'
 
 export interface NewPublication {
   readonly id: string

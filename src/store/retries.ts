@@ -29,7 +29,7 @@ export async function findRetriedRun(
   return found[0] ?? null
 }
 
-/** The last of the chain of retries that starts with the run; null: it was never retried. */
+/** The last of the chain of retries that starts with the run; null: none counts. One that was canceled does not. */
 export async function findLatestRetry(
   handle: Handle,
   runId: string,
@@ -38,11 +38,11 @@ export async function findLatestRetry(
     with recursive retry (id, depth) as (
       select id, 1
       from run
-      where retry_of = ${runId}
+      where retry_of = ${runId} and status <> 'canceled'
       union all
       select later.id, retry.depth + 1
       from retry
-      join run as later on later.retry_of = retry.id
+      join run as later on later.retry_of = retry.id and later.status <> 'canceled'
     )
     select id
     from retry

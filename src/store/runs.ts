@@ -1,9 +1,8 @@
 /**
- * The run table, which is the queue: one function a verb.
+ * The run table, which is the queue: how runs come into it, and how a worker takes one.
  *
- * Invariants: every transition is a compare-and-set on status, worker and epoch, and answers null when
- * it lost (I5); rows are locked in the order sync, fence, run; the statement that takes a run raises the
- * fence. A person's wish (pause) that meets a running run is carried out where the run ends.
+ * Invariants: at most one run of a sync is queued or running (I9); rows are locked in the order sync,
+ * fence, run; the statement that takes a run raises the fence. How runs end is in run-ends.ts.
  */
 import { sql } from 'drizzle-orm'
 import type { Failure } from '../domain/failure.ts'
@@ -13,6 +12,7 @@ import type { RunCause, RunStatus } from '../domain/run.ts'
 import type { SyncStatus } from '../domain/sync.ts'
 import { InvariantError } from '../runtime/assert.ts'
 import type { Handle } from './database.ts'
+import type { RunHolder } from './run-ends.ts'
 import { PROGRESS_COLUMNS, type ProgressRow, toProgress } from './run-progress.ts'
 
 export interface NewRun {
@@ -31,7 +31,7 @@ export type EnqueueResult =
   | { readonly kind: 'queued'; readonly progress: RunProgress }
   /** Another run of the sync is queued or running. */
   | { readonly kind: 'in_flight'; readonly runId: string }
-  /** The run was retried before, by this one. */
+  /** The run was retried before, by this one, which was not canceled. */
   | { readonly kind: 'retried'; readonly runId: string }
 
 /** Tries before it is a bug that a run can neither be queued nor named as being in the way. */
@@ -65,7 +65,7 @@ async function findRunInTheWay(tx: Handle, run: NewRun): Promise<EnqueueResult |
     select id, coalesce(retry_of = ${run.retryOf}::uuid, false) as "isRetry"
     from run
     where (sync_id = ${run.syncId} and status in ('queued', 'running'))
-       or retry_of = ${run.retryOf}::uuid
+       or (retry_of = ${run.retryOf}::uuid and status <> 'canceled')
     order by coalesce(retry_of = ${run.retryOf}::uuid, false) desc
     limit 1`)
   return other ? { kind: other.isRetry ? 'retried' : 'in_flight', runId: other.id } : null
@@ -239,113 +239,6 @@ function toClaimedRun(row: ClaimRow): ClaimedRun {
   }
 }
 
-/** Who holds a run: the compare of every compare-and-set below. */
-export interface RunHolder {
-  readonly runId: string
-  readonly syncId: string
-  readonly workerId: string
-  readonly epoch: number
-}
-
-/** running → succeeded or partial. A success takes the runs that it retried out of the DLQ. */
-export async function completeRun(
-  db: Handle,
-  holder: RunHolder,
-  status: 'succeeded' | 'partial',
-): Promise<RunProgress | null> {
-  const [row] = await db.rows<ProgressRow>(sql`/* runs.completeRun */
-    with recursive held as (${heldRun(holder)}),
-    ended as (
-      update run
-      set status = ${status}, finished_at = now(), progress_at = now(), event_n = run.event_n + 1
-      from held
-      where run.id = held.id
-      returning ${PROGRESS_COLUMNS}, run.retry_of, run.claims
-    ),
-    closed as (${closeAttempt('completed', null)}),
-    settled as (${settlePause()}),
-    retried (id, retry_of) as (
-      select older.id, older.retry_of
-      from ended
-      join run as older on older.id = ended.retry_of
-      where ${status} = 'succeeded'
-      union all
-      select older.id, older.retry_of
-      from retried
-      join run as older on older.id = retried.retry_of
-    ),
-    resolved as (
-      update run
-      set resolved_at = now(), resolved_by_run_id = ${holder.runId}
-      from retried
-      where run.id = retried.id and run.resolved_at is null
-    )
-    select * from ended`)
-  return row ? toProgress(row) : null
-}
-
-/** running → failed. */
-export async function failRun(
-  db: Handle,
-  holder: RunHolder,
-  failure: Failure,
-): Promise<RunProgress | null> {
-  const { code, step, subject, detail } = failure
-  const [row] = await db.rows<ProgressRow>(sql`/* runs.failRun */
-    with held as (${heldRun(holder)}),
-    ended as (
-      update run
-      set status = 'failed', finished_at = now(), progress_at = now(), event_n = run.event_n + 1,
-          attempts_spent = run.attempts_spent + 1, failure_code = ${code}, failure_step = ${step},
-          failure_subject = ${subject}, failure_detail = ${detail}
-      from held
-      where run.id = held.id
-      returning ${PROGRESS_COLUMNS}, run.claims
-    ),
-    closed as (${closeAttempt('failed', failure)}),
-    settled as (${settlePause()})
-    select * from ended`)
-  return row ? toProgress(row) : null
-}
-
-/** running → queued, due later: the attempt failed and another one is allowed. */
-export async function postponeRun(
-  db: Handle,
-  holder: RunHolder,
-  options: { readonly failure: Failure; readonly delayMs: number },
-): Promise<RunProgress | null> {
-  const [row] = await db.rows<ProgressRow>(sql`/* runs.postponeRun */
-    with held as (${heldRun(holder)}),
-    ended as (
-      update run
-      set status = 'queued', worker_id = null, event_n = run.event_n + 1,
-          attempts_spent = run.attempts_spent + 1,
-          due_at = now() + ${options.delayMs}::float8 * interval '1 millisecond'
-      from held
-      where run.id = held.id and held.sync_status = 'active'
-      returning ${PROGRESS_COLUMNS}, run.claims
-    ),
-    closed as (${closeAttempt('postponed', options.failure)})
-    select * from ended`)
-  return row ? toProgress(row) : null
-}
-
-/** running → queued, due now: the worker stops and hands the run back; the attempt does not count. */
-export async function releaseRun(db: Handle, holder: RunHolder): Promise<RunProgress | null> {
-  const [row] = await db.rows<ProgressRow>(sql`/* runs.releaseRun */
-    with held as (${heldRun(holder)}),
-    ended as (
-      update run
-      set status = 'queued', worker_id = null, event_n = run.event_n + 1, due_at = date_trunc('milliseconds', now())
-      from held
-      where run.id = held.id and held.sync_status = 'active'
-      returning ${PROGRESS_COLUMNS}, run.claims
-    ),
-    closed as (${closeAttempt('released', null)})
-    select * from ended`)
-  return row ? toProgress(row) : null
-}
-
 /** Records how many records the source has, for the progress. */
 export async function setTotalRecords(
   db: Handle,
@@ -356,41 +249,4 @@ export async function setTotalRecords(
     update run
     set total_records = ${totalRecords}
     where id = ${holder.runId} and status = 'running' and epoch = ${holder.epoch}`)
-}
-
-/** Locks sync, fence and run of a holder, in that order; empty when the run is not the holder's any more. */
-function heldRun(holder: RunHolder) {
-  return sql`
-    select run.id, locked_sync.status as sync_status
-    from (select id, status from sync where id = ${holder.syncId} for no key update) as locked_sync
-    cross join lateral (
-      select sync_id
-      from sync_fence
-      where sync_id = locked_sync.id and epoch = ${holder.epoch}
-      for share) as locked_fence
-    cross join lateral (
-      select id
-      from run
-      where id = ${holder.runId} and sync_id = locked_fence.sync_id and status = 'running'
-        and worker_id = ${holder.workerId} and epoch = ${holder.epoch}
-      for no key update) as run`
-}
-
-function closeAttempt(outcome: string, failure: Failure | null) {
-  return sql`
-    update attempt
-    set finished_at = now(), outcome = ${outcome}, failure_code = ${failure?.code ?? null},
-        failure_step = ${failure?.step ?? null}, failure_subject = ${failure?.subject ?? null},
-        failure_detail = ${failure?.detail ?? null}
-    from ended
-    where attempt.run_id = ended."runId" and attempt.number = ended.claims`
-}
-
-/** A sync that was waiting for its run to stop is paused where that run ends. */
-function settlePause() {
-  return sql`
-    update sync
-    set status = 'paused', updated_at = now()
-    from ended
-    where sync.id = ended."syncId" and sync.status = 'pausing'`
 }

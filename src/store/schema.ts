@@ -1,9 +1,10 @@
 /**
- * Every table; the source of drizzle/.
+ * The tables of runs and deliveries; with schema-configuration.ts the source of drizzle/.
  *
  * Invariants that the database itself keeps: one run of a sync queued or running (I9); a run is finished
  * exactly when its status is final; the books of a run balance at every moment (I8); a run is retried by at
- * most one run. Timestamps have milliseconds, so that they pass through JavaScript unchanged.
+ * most one run that was not canceled; a run that is to be canceled is never queued again. Timestamps have
+ * milliseconds, so that they pass through JavaScript unchanged.
  */
 import { sql } from 'drizzle-orm'
 import {
@@ -20,88 +21,11 @@ import {
   uniqueIndex,
   uuid,
 } from 'drizzle-orm/pg-core'
+import type { DeliveryClass } from '../domain/delivery.ts'
 import type { FailureCode, Step } from '../domain/failure.ts'
 import type { AttemptOutcome, RunCause, RunStatus } from '../domain/run.ts'
-import type { PauseCause, SyncStatus } from '../domain/sync.ts'
 import { bytes, count, instant, json, oneOf } from './columns.ts'
-
-export const workspace = pgTable('workspace', {
-  id: uuid('id').primaryKey(),
-  name: text('name').notNull(),
-  createdAt: instant('created_at').notNull().defaultNow(),
-})
-
-/** A bearer token; only its hash is kept. */
-export const accessToken = pgTable(
-  'access_token',
-  {
-    id: uuid('id').primaryKey(),
-    workspaceId: uuid('workspace_id')
-      .notNull()
-      .references(() => workspace.id),
-    name: text('name').notNull(),
-    tokenHash: bytes('token_hash').notNull(),
-    createdAt: instant('created_at').notNull().defaultNow(),
-    expiresAt: instant('expires_at'),
-    revokedAt: instant('revoked_at'),
-  },
-  (table) => [uniqueIndex('access_token_hash').on(table.tokenHash)],
-)
-
-export const connection = pgTable(
-  'connection',
-  {
-    id: uuid('id').primaryKey(),
-    workspaceId: uuid('workspace_id')
-      .notNull()
-      .references(() => workspace.id),
-    name: text('name').notNull(),
-    /** The connector's type, such as `file` or `http`. */
-    type: text('type').notNull(),
-    config: json('config').notNull(),
-    /** JSON, sealed for this row's id; null: the connector takes no credentials. */
-    sealedCredentials: text('sealed_credentials'),
-    createdAt: instant('created_at').notNull().defaultNow(),
-    updatedAt: instant('updated_at').notNull().defaultNow(),
-  },
-  (table) => [uniqueIndex('connection_name').on(table.workspaceId, table.name)],
-)
-
-export const sync = pgTable(
-  'sync',
-  {
-    id: uuid('id').primaryKey(),
-    workspaceId: uuid('workspace_id')
-      .notNull()
-      .references(() => workspace.id),
-    name: text('name').notNull(),
-    status: text('status').$type<SyncStatus>().notNull().default('draft'),
-    pauseCause: text('pause_cause').$type<PauseCause>(),
-    pauseReason: text('pause_reason'),
-    pausedBy: text('paused_by'),
-    pausedAt: instant('paused_at'),
-    /** The draft: what the next publication will attest. A domain `SyncConfig`. */
-    draft: json('draft').notNull(),
-    sourceConnectionId: uuid('source_connection_id')
-      .notNull()
-      .references(() => connection.id),
-    destinationConnectionId: uuid('destination_connection_id')
-      .notNull()
-      .references(() => connection.id),
-    publicationId: uuid('publication_id'),
-    createdAt: instant('created_at').notNull().defaultNow(),
-    updatedAt: instant('updated_at').notNull().defaultNow(),
-  },
-  (table) => [
-    uniqueIndex('sync_name').on(table.workspaceId, table.name),
-    check('sync_status', oneOf('status', "'draft', 'active', 'pausing', 'paused'")),
-    check(
-      'sync_paused_iff_cause',
-      sql`(status in ('pausing', 'paused')) = (pause_cause is not null)`,
-    ),
-    check('sync_published_iff_not_draft', sql`(status = 'draft') = (publication_id is null)`),
-  ],
-)
+import { publication, sync, workspace } from './schema-configuration.ts'
 
 /** A row of its own, so that pausing and publishing never queue behind the ledger. */
 export const syncFence = pgTable('sync_fence', {
@@ -115,39 +39,6 @@ export const syncFence = pgTable('sync_fence', {
   /** In front of the oldest open page; where a run starts. */
   savedCursor: text('saved_cursor'),
 })
-
-/** Immutable; named by the digest of its configuration. */
-export const syncVersion = pgTable(
-  'sync_version',
-  {
-    syncId: uuid('sync_id')
-      .notNull()
-      .references(() => sync.id),
-    digest: text('digest').notNull(),
-    config: json('config').notNull(),
-    createdAt: instant('created_at').notNull().defaultNow(),
-  },
-  (table) => [primaryKey({ columns: [table.syncId, table.digest] })],
-)
-
-export const publication = pgTable(
-  'publication',
-  {
-    id: uuid('id').primaryKey(),
-    syncId: uuid('sync_id').notNull(),
-    versionDigest: text('version_digest').notNull(),
-    publishedBy: text('published_by').notNull(),
-    approvedBy: text('approved_by'),
-    publishedAt: instant('published_at').notNull().defaultNow(),
-  },
-  (table) => [
-    foreignKey({
-      columns: [table.syncId, table.versionDigest],
-      foreignColumns: [syncVersion.syncId, syncVersion.digest],
-    }),
-    index('publication_sync').on(table.syncId, table.id),
-  ],
-)
 
 /** The run table is the queue. */
 export const run = pgTable(
@@ -165,6 +56,8 @@ export const run = pgTable(
     cause: text('cause').$type<RunCause>().notNull(),
     /** The name of the token that asked for it; null: a machine did. */
     requestedBy: text('requested_by'),
+    /** Slots before its own were missed, as after an outage: it stands for them. */
+    isCatchingUp: boolean('is_catching_up').notNull().default(false),
     status: text('status').$type<RunStatus>().notNull().default('queued'),
     /** Cut to the millisecond: rounded up, a run would not be due yet at the moment it wakes a worker. */
     dueAt: instant('due_at').notNull().default(sql`date_trunc('milliseconds', now())`),
@@ -196,7 +89,10 @@ export const run = pgTable(
     failureStep: text('failure_step').$type<Step>(),
     failureSubject: text('failure_subject'),
     failureDetail: text('failure_detail'),
+    /** A person wants it to end. Of a running run that is a request, which its attempt carries out. */
     cancelRequestedAt: instant('cancel_requested_at'),
+    cancelRequestedBy: text('cancel_requested_by'),
+    cancelReason: text('cancel_reason'),
     retryOf: uuid('retry_of'),
     /** The succeeded retry that took this run out of the DLQ. */
     resolvedByRunId: uuid('resolved_by_run_id'),
@@ -206,7 +102,9 @@ export const run = pgTable(
   (table) => [
     foreignKey({ columns: [table.retryOf], foreignColumns: [table.id] }),
     uniqueIndex('run_in_flight').on(table.syncId).where(sql`status in ('queued', 'running')`),
-    uniqueIndex('run_retry_of').on(table.retryOf).where(sql`retry_of is not null`),
+    uniqueIndex('run_retry_of')
+      .on(table.retryOf)
+      .where(sql`retry_of is not null and status <> 'canceled'`),
     index('run_due').on(table.workspaceId, table.dueAt).where(sql`status = 'queued'`),
     index('run_running').on(table.workerId).where(sql`status = 'running'`),
     index('run_of_workspace').on(table.workspaceId, table.id),
@@ -223,6 +121,7 @@ export const run = pgTable(
       sql`(status in ('succeeded', 'partial', 'failed', 'canceled')) = (finished_at is not null)`,
     ),
     check('run_failed_iff_failure', sql`(status = 'failed') = (failure_code is not null)`),
+    check('run_queued_is_wanted', sql`status <> 'queued' or cancel_requested_at is null`),
     check('run_running_has_worker', sql`status <> 'running' or worker_id is not null`),
     check(
       'run_books',
@@ -321,7 +220,8 @@ export const heldRecord = pgTable(
   (table) => [
     primaryKey({ columns: [table.syncId, table.pageDigest, table.position] }),
     index('held_record_run').on(table.lastRunId, table.pageDigest, table.position),
-    index('held_record_identity').on(table.syncId, table.destinationIdentityHash),
+    index('held_record_identity').on(table.syncId, table.identityHash),
+    index('held_record_destination_identity').on(table.syncId, table.destinationIdentityHash),
   ],
 )
 
@@ -337,12 +237,16 @@ export const deliveryIntent = pgTable(
     runId: uuid('run_id').notNull(),
     connectionId: uuid('connection_id').notNull(),
     pageDigest: bytes('page_digest').notNull(),
-    /** The positions of the chunk's records, in the order of the packed columns. Their source identities stand in the open page. */
+    /** The positions of the chunk's records, in the order of the packed columns. */
     positions: integer('positions').array().notNull(),
     /** 12 bytes a record: its digest. With page digest and position it is the delivery key. */
     recordDigests: bytes('record_digests').notNull(),
     /** 16 bytes a record: the hash of the destination's name for it. */
     destinationIdentities: bytes('destination_identities').notNull(),
+    /** 16 bytes a record: its source identity. Null while these stand in the open page; set when a reset drops it. */
+    identities: bytes('identities'),
+    /** What the destination does with the same write twice, as it was declared when this was reserved. */
+    deliveryClass: text('delivery_class').$type<DeliveryClass>().notNull(),
     /** UTC day on which its deliveries will be filed, also when they are completed after midnight. */
     day: date('day', { mode: 'string' }).notNull(),
     reservedAt: instant('reserved_at').notNull().defaultNow(),

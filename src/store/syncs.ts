@@ -13,7 +13,8 @@ import {
   type SyncStatus,
 } from '../domain/sync.ts'
 import type { Handle } from './database.ts'
-import { sync, syncFence } from './schema.ts'
+import { syncFence } from './schema.ts'
+import { sync } from './schema-configuration.ts'
 
 export interface NewSync {
   readonly id: string

@@ -2,7 +2,7 @@
 import { and, eq, isNull, sql } from 'drizzle-orm'
 import type { Instant } from '../runtime/clock.ts'
 import type { Handle } from './database.ts'
-import { accessToken } from './schema.ts'
+import { accessToken } from './schema-configuration.ts'
 
 export interface NewToken {
   readonly id: string

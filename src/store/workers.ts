@@ -5,11 +5,13 @@
  * so a take-over names the beat it saw and changes nothing when there was another one since; it raises
  * the fence, so that whatever the old worker still sends to PostgreSQL changes nothing.
  */
-import { sql } from 'drizzle-orm'
+import { type SQL, sql } from 'drizzle-orm'
 import type { Failure } from '../domain/failure.ts'
 import type { RunProgress } from '../domain/progress.ts'
+import type { SyncStatus } from '../domain/sync.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Handle } from './database.ts'
+import { settlePause } from './run-ends.ts'
 import { PROGRESS_COLUMNS, type ProgressRow, toProgress } from './run-progress.ts'
 
 export async function registerWorker(
@@ -46,24 +48,35 @@ export type RunningRun = {
   readonly beatN: number
 }
 
+/** With what people asked for meanwhile. */
+export type TakenRun = RunningRun & {
+  readonly syncStatus: SyncStatus
+  readonly isCancelRequested: boolean
+}
+
 /** Runs that one look at the workers takes in. */
 const MAX_RUNNING_RUNS = 10_000
 
-export function listRunningRuns(db: Handle): Promise<readonly RunningRun[]> {
-  return db.rows<RunningRun>(sql`/* workers.listRunningRuns */
+export function listRunningRuns(db: Handle): Promise<readonly TakenRun[]> {
+  return db.rows<TakenRun>(sql`/* workers.listRunningRuns */
     select run.id as "runId", run.sync_id as "syncId", run.worker_id as "workerId", run.epoch,
-           run.take_overs as "takeOvers", coalesce(worker.beat_n, -1) as "beatN"
+           run.take_overs as "takeOvers", coalesce(worker.beat_n, -1) as "beatN",
+           sync.status as "syncStatus", run.cancel_requested_at is not null as "isCancelRequested"
     from run
+    join sync on sync.id = run.sync_id
     left join worker on worker.id = run.worker_id
     where run.status = 'running'
     order by run.worker_id
     limit ${MAX_RUNNING_RUNS}`)
 }
 
-/** running, worker silent → queued, due now; counts the take-over. Null: it beat again, or the run has moved on. */
+/**
+ * running, worker silent → queued, due now; counts the take-over. Null: it beat again, the run has moved
+ * on, or nobody wants it any more.
+ */
 export async function recoverRun(db: Handle, seen: RunningRun): Promise<RunProgress | null> {
   const [row] = await db.rows<ProgressRow>(sql`/* workers.recoverRun */
-    with raised as (${raiseFence(seen)}),
+    with raised as (${raiseFence(seen, IS_WANTED)}),
     ended as (
       update run
       set status = 'queued', worker_id = null, due_at = date_trunc('milliseconds', now()), epoch = raised.epoch, event_n = 0,
@@ -77,14 +90,14 @@ export async function recoverRun(db: Handle, seen: RunningRun): Promise<RunProgr
   return row ? toProgress(row) : null
 }
 
-/** running, worker silent → failed: the run ended its worker time after time. */
+/** running, worker silent → failed: the run ended its worker time after time, or its sync was paused. */
 export async function closeRunOfSilentWorker(
   db: Handle,
   seen: RunningRun,
   failure: Failure,
 ): Promise<RunProgress | null> {
   const [row] = await db.rows<ProgressRow>(sql`/* workers.closeRunOfSilentWorker */
-    with raised as (${raiseFence(seen)}),
+    with raised as (${raiseFence(seen, sql`true`)}),
     ended as (
       update run
       set status = 'failed', finished_at = now(), epoch = raised.epoch, event_n = 0,
@@ -96,35 +109,61 @@ export async function closeRunOfSilentWorker(
       returning ${PROGRESS_COLUMNS}, run.claims
     ),
     closed as (${closeTakenOver('recovered', failure)}),
-    settled as (
-      update sync
-      set status = 'paused', updated_at = now()
-      from ended
-      where sync.id = ended."syncId" and sync.status = 'pausing'
-    )
+    settled as (${settlePause()})
     select * from ended`)
   return row ? toProgress(row) : null
 }
 
-/** Locks sync, fence and run, in that order, and raises the fence if all is still as it was seen. */
-function raiseFence(seen: RunningRun) {
+/** running, worker silent → canceled, as a person asked: no attempt is left to carry it out. */
+export async function cancelRunOfSilentWorker(
+  db: Handle,
+  seen: RunningRun,
+): Promise<RunProgress | null> {
+  const [row] = await db.rows<ProgressRow>(sql`/* workers.cancelRunOfSilentWorker */
+    with raised as (${raiseFence(seen, sql`locked_run.cancel_requested_at is not null`)}),
+    ended as (
+      update run
+      set status = 'canceled', finished_at = now(), epoch = raised.epoch, event_n = 0,
+          take_overs = run.take_overs + 1
+      from raised
+      where run.id = ${seen.runId}
+      returning ${PROGRESS_COLUMNS}, run.claims
+    ),
+    closed as (${closeTakenOver('canceled', null)}),
+    settled as (${settlePause()})
+    select * from ended`)
+  return row ? toProgress(row) : null
+}
+
+/** Neither was it canceled nor its sync paused. */
+const IS_WANTED = sql`locked_sync.status = 'active' and locked_run.cancel_requested_at is null`
+
+/** Locks sync, fence and run, in that order, and raises the fence if all is still as it was seen, and as it `must` be. */
+function raiseFence(seen: RunningRun, must: SQL) {
   return sql`
     update sync_fence
     set epoch = sync_fence.epoch + 1
-    from (select id from sync where id = ${seen.syncId} for no key update) as locked_sync
+    from (select id, status from sync where id = ${seen.syncId} for no key update) as locked_sync
     cross join lateral (
       select sync_id
       from sync_fence as held_fence
       where held_fence.sync_id = locked_sync.id and held_fence.epoch = ${seen.epoch}
       for no key update) as locked_fence
     cross join lateral (
-      select id
+      select id, cancel_requested_at
       from run
       where id = ${seen.runId} and sync_id = locked_fence.sync_id and status = 'running'
         and worker_id = ${seen.workerId} and epoch = ${seen.epoch}
       for no key update) as locked_run
-    where sync_fence.sync_id = locked_fence.sync_id
-      and coalesce((select beat_n from worker where id = ${seen.workerId}), -1) = ${seen.beatN}
+    cross join lateral (
+      -- Locked, so that a beat that comes while this waits is seen.
+      select beat_n
+      from (select beat_n from worker where id = ${seen.workerId} for share) as beating
+      union all
+      select -1
+      where not exists (select from worker where id = ${seen.workerId})) as last_beat
+    where sync_fence.sync_id = locked_fence.sync_id and last_beat.beat_n = ${seen.beatN}
+      and ${must}
     returning sync_fence.epoch`
 }
 

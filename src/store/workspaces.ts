@@ -1,6 +1,6 @@
 /** Workspaces: the tenants. */
 import type { Handle } from './database.ts'
-import { workspace } from './schema.ts'
+import { workspace } from './schema-configuration.ts'
 
 export interface Workspace {
   readonly id: string

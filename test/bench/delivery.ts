@@ -2,9 +2,10 @@
  * Delivery end to end against a bare loop over the same file: 100,000 records, a page of 500 a call.
  *
  * The bare loop reads a page, maps it, sends it and reads the next one, with the same source, mapping and
- * destination as ours and no ledger, lease or checkpoint. Ours is the app as a process on a private
+ * destination as ours and no ledger, lease or checkpoint. Ours is the app as built, a process on a private
  * PostgreSQL and Redis, from `runSync` to the run's end. The destination is a third process for both.
  */
+import { execFileSync } from 'node:child_process'
 import { mkdtemp, open, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -47,6 +48,7 @@ const STREAM_OPTIONS = { identityField: 'customer_id' }
 const OPTIONS = { path: 'PAGE', maxRecordsPerCall: PAGE_SIZE }
 
 export async function benchDelivery(): Promise<boolean> {
+  execFileSync('npm', ['run', 'build'], { stdio: ['ignore', 'ignore', 'inherit'] })
   const directory = await mkdtemp(join(tmpdir(), 'tajo-bench-'))
   const [postgres, redis] = await Promise.all([
     startPostgres({ isOwn: true }),
@@ -88,7 +90,7 @@ async function measure(bench: Bench): Promise<boolean> {
     LOG_LEVEL: 'warn',
   }
   const token = await createWorkspaceToken(environment)
-  const app = await startAppProcess(environment)
+  const app = await startAppProcess(environment, 'dist/main.js')
   bench.started.push(app)
   const client = createApiClient({ address: app.address, token })
   const tools = await connectTools(client, bench.url)

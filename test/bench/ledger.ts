@@ -10,7 +10,7 @@ import { sql } from 'drizzle-orm'
 import { LEDGER_RETENTION_MS } from '../../src/domain/delivery.ts'
 import { type Database, openDatabase } from '../../src/store/database.ts'
 import { complete, openPage } from '../../src/store/ledger.ts'
-import type { RunHolder } from '../../src/store/runs.ts'
+import type { RunHolder } from '../../src/store/run-ends.ts'
 import { startPostgres } from '../support/services.ts'
 import {
   newId,

@@ -41,6 +41,7 @@ async function seedDraft(database: Database, workspaceId = ids.next()) {
     onRejected: 'HOLD',
     onBrokenRecord: 'REJECT',
     pageSize: 500,
+    schedule: null,
   }
   await database.rows(sql`insert into workspace (id, name) values (${workspaceId}, 'Test')
     on conflict do nothing`)

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { LEDGER_RETENTION_MS } from '../../src/domain/delivery.ts'
 import type { Database } from '../../src/store/database.ts'
 import { type Chunk, complete, listLeftIntents, openPage, reserve } from '../../src/store/ledger.ts'
-import type { RunHolder } from '../../src/store/runs.ts'
+import type { RunHolder } from '../../src/store/run-ends.ts'
 import { recoverRun } from '../../src/store/workers.ts'
 import { DATABASE_KINDS, useDatabase } from '../support/databases.ts'
 import {

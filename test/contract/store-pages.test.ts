@@ -13,7 +13,7 @@ import {
   listOpenPages,
   type RecordToHold,
 } from '../../src/store/pages.ts'
-import type { RunHolder } from '../../src/store/runs.ts'
+import type { RunHolder } from '../../src/store/run-ends.ts'
 import { recoverRun } from '../../src/store/workers.ts'
 import { DATABASE_KINDS, useDatabase } from '../support/databases.ts'
 import {
@@ -51,6 +51,7 @@ function checkpointOf(
     firstSends: 0,
     firstSendsRejected: 0,
     held: [],
+    released: [],
     retentionMs: LEDGER_RETENTION_MS,
     ...given,
   }

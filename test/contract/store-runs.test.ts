@@ -3,15 +3,12 @@ import { sql } from 'drizzle-orm'
 import { describe, expect, it } from 'vitest'
 import { failure } from '../../src/domain/failure.ts'
 import type { Database } from '../../src/store/database.ts'
+import { completeRun, failRun, postponeRun, releaseRun } from '../../src/store/run-ends.ts'
 import {
   claimRuns,
-  completeRun,
   enqueueRun,
   failQueuedRunOfSync,
-  failRun,
   findRunInFlight,
-  postponeRun,
-  releaseRun,
 } from '../../src/store/runs.ts'
 import {
   beat,

@@ -132,6 +132,10 @@ describe('without a token', () => {
       503,
       { status: 'unhealthy', checks },
     ])
+    const ready = await fetch(`${api().address}/health/ready`)
+    expect([ready.status, await ready.json()]).toEqual([503, { status: 'unhealthy', checks }])
+    const live = await fetch(`${api().address}/health/live`)
+    expect([live.status, await live.json()]).toEqual([200, { status: 'alive' }])
   })
 
   it('the GraphiQL page is served, but no query that comes with the request for it', async () => {

@@ -97,6 +97,7 @@ describe('the process on the embedded default', () => {
     [{ DATABASE_URL: 'postgres://localhost/x' }, /^DATABASE_URL and REDIS_URL go together/m],
     [{ LEASE_LIFE_MS: '2000', LEASE_RENEWAL_MS: '2000' }, /^LEASE_RENEWAL_MS must be less than/m],
     [{ HEARTBEAT_TRUST_MS: '20000' }, /^HEARTBEAT_TRUST_MS must be less than SILENT_AFTER_MS/m],
+    [{ DRAIN_DEADLINE_MS: '25000' }, /^DRAIN_DEADLINE_MS must be less than PROCESS_DEADLINE_MS/m],
     [{ ROLE: 'api' }, /^ROLE must be all with the embedded default/m],
   ])('refuses values that contradict each other: %o', async (given, problem) => {
     const started = startScript(MAIN, { DATA_DIR: directory, ...given } as Record<string, string>)

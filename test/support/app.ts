@@ -13,6 +13,7 @@ import { createHttpClient } from '../../src/connectors/http-client.ts'
 import { createRegistry } from '../../src/connectors/registry.ts'
 import { createFileSource } from '../../src/connectors/sources/file/file-source.ts'
 import { createMemoryBus } from '../../src/coordination/memory/bus.ts'
+import { LEDGER_RETENTION_MS } from '../../src/domain/delivery.ts'
 import type { ApiSettings } from '../../src/graphql/context.ts'
 import type { HealthReport } from '../../src/http/health.ts'
 import { createHttpServer } from '../../src/http/server.ts'
@@ -75,6 +76,7 @@ export async function openApi(database: Database, options: TestApiOptions = {}):
     settings: {
       progressStaleAfterMs: 120_000,
       keepAliveMs: NO_KEEP_ALIVE_MS,
+      retentionMs: LEDGER_RETENTION_MS,
       ...options.settings,
     },
     health: () => Promise.resolve(health),

@@ -15,7 +15,7 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const GENERATE_DEADLINE_MS = 60_000
 
 const CHECKS = {
-  'The tables of src/store/schema.ts differ from the migrations in drizzle/: run npm run generate:migration.':
+  'The tables of src/store/schema*.ts differ from the migrations in drizzle/: run npm run generate:migration.':
     areMigrationsInStep,
   'schema.graphql differs from the types in src/graphql/: run npm run generate:schema.':
     isSchemaInStep,
@@ -50,7 +50,7 @@ function areMigrationsInStep(): boolean {
       [
         join(ROOT, 'node_modules/drizzle-kit/bin.cjs'),
         'generate',
-        ...['--dialect', 'postgresql', '--schema', './src/store/schema.ts'],
+        ...['--dialect', 'postgresql', '--schema', './src/store/schema*.ts'],
         // It puts a `./` in front of whatever it is given.
         ...['--out', relative(ROOT, copy)],
       ],

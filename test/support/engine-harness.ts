@@ -141,7 +141,14 @@ export function createEngineHarness(parts: {
       host: 'test',
       pid: process.pid,
       isAlone: false,
-      engine: { slots: 4, pollMs: 200, beatMs: 100, silentAfterMs: 1_000 },
+      engine: {
+        slots: 4,
+        pollMs: 200,
+        beatMs: 100,
+        silentAfterMs: 1_000,
+        schedulerMs: 50,
+        drainDeadlineMs: 15_000,
+      },
       settings: {
         leaseLifeMs: 60_000,
         leaseRenewalMs: 20_000,

@@ -21,13 +21,14 @@ export interface StartedProcess {
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const MAX_OUTPUT = 64 * 1024
 
-/** Runs a TypeScript file of the repository with a bare environment and the given variables. */
+/** Runs a file of the repository, TypeScript or built, with a bare environment and the given variables. */
 export function startScript(
   path: string,
   environment: Readonly<Record<string, string>>,
   args: readonly string[] = [],
 ): StartedProcess {
-  const child = spawn(process.execPath, ['--import', 'tsx', path, ...args], {
+  const loader = path.endsWith('.ts') ? ['--import', 'tsx'] : []
+  const child = spawn(process.execPath, [...loader, path, ...args], {
     cwd: ROOT,
     env: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -77,11 +78,12 @@ export interface AppProcess extends StartedProcess {
   readonly address: string
 }
 
-/** `src/main.ts` on a free port. Resolves when it serves. */
+/** The app on a free port, from its sources or as built. Resolves when it serves. */
 export async function startAppProcess(
   environment: Readonly<Record<string, string>>,
+  main: 'src/main.ts' | 'dist/main.js' = 'src/main.ts',
 ): Promise<AppProcess> {
-  const started = startScript('src/main.ts', { PORT: '0', ...environment })
+  const started = startScript(main, { PORT: '0', ...environment })
   const address = await started.find(/serves (http:\/\/\S+)\/(?:graphql|health)/)
   return { ...started, address }
 }

@@ -10,8 +10,8 @@ import type { AddressInfo } from 'node:net'
 
 /** What the destination does with one request. Whoever leaves `isApplied` out says: not applied. */
 export type Reaction =
-  /** Applies and answers as an API should. */
-  | { readonly kind: 'apply' }
+  /** Applies and answers as an API should; the answer so much later, or when `until` says so, if told so. */
+  | { readonly kind: 'apply'; readonly answerAfterMs?: number; readonly until?: Promise<void> }
   /** Applies, and answers for each record what `of` says (only where `records` came). */
   | {
       readonly kind: 'results'
@@ -40,6 +40,14 @@ export interface RecordedRequest {
   readonly keys: readonly string[]
 }
 
+/** One effect: a record that was written. */
+export interface AppliedWrite {
+  /** Of the request that brought it. */
+  readonly path: string
+  readonly key: string
+  readonly record: unknown
+}
+
 export interface RecordingDestination {
   readonly url: string
   readonly requests: readonly RecordedRequest[]
@@ -47,12 +55,16 @@ export interface RecordingDestination {
   readonly effects: ReadonlyMap<string, number>
   /** The record that each key was last applied with. */
   readonly records: ReadonlyMap<string, unknown>
+  /** Every effect, in the order in which they happened. */
+  readonly applied: readonly AppliedWrite[]
   /** The next requests get these reactions, in order; after them `always`. */
   script(...reactions: readonly Reaction[]): void
   /** What every request gets that no script is left for. */
   always(reaction: Reaction): void
   /** What a request gets that no script is left for, told by the request itself. */
   decide(of: (request: RecordedRequest) => Reaction): void
+  /** How many requests came, whether they are kept or not. */
+  calls(): number
   /** How many connections were made to it. */
   connections(): number
   /** Resolves with the next request, once its reaction has been carried out. */
@@ -63,6 +75,8 @@ export interface RecordingDestination {
 export interface RecordingOptions {
   /** Default true. False: the same key again is applied again. */
   readonly honoursKeys?: boolean
+  /** Default true. False: `requests` stays empty, for runs of many thousand calls. */
+  readonly keepsRequests?: boolean
 }
 
 interface Write {
@@ -73,7 +87,7 @@ interface Write {
 export async function startRecordingDestination(
   options: RecordingOptions = {},
 ): Promise<RecordingDestination> {
-  const recorder = new Recorder(options.honoursKeys ?? true)
+  const recorder = new Recorder(options.honoursKeys ?? true, options.keepsRequests ?? true)
   const server = createServer((request, response) => {
     recorder.take(request, response).catch((error: unknown) => response.destroy(error as Error))
   })
@@ -88,6 +102,7 @@ export async function startRecordingDestination(
     requests: recorder.requests,
     effects: recorder.effects,
     records: recorder.records,
+    applied: recorder.applied,
     script: (...reactions) => recorder.script.push(...reactions),
     always: (reaction) => {
       recorder.standing = () => reaction
@@ -95,6 +110,7 @@ export async function startRecordingDestination(
     decide: (of) => {
       recorder.standing = of
     },
+    calls: () => recorder.calls,
     connections: () => connections,
     nextRequest: () => new Promise((resolve) => recorder.waiting.push(resolve)),
     close: () => closeServer(server),
@@ -105,13 +121,17 @@ class Recorder {
   readonly requests: RecordedRequest[] = []
   readonly effects = new Map<string, number>()
   readonly records = new Map<string, unknown>()
+  readonly applied: AppliedWrite[] = []
   readonly script: Reaction[] = []
   readonly waiting: ((request: RecordedRequest) => void)[] = []
   standing: (request: RecordedRequest) => Reaction = () => ({ kind: 'apply' })
+  calls = 0
   readonly #honoursKeys: boolean
+  readonly #keepsRequests: boolean
 
-  constructor(honoursKeys: boolean) {
+  constructor(honoursKeys: boolean, keepsRequests: boolean) {
     this.#honoursKeys = honoursKeys
+    this.#keepsRequests = keepsRequests
   }
 
   async take(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -125,7 +145,10 @@ class Recorder {
       body,
       keys: writes.map(({ key }) => key),
     }
-    this.requests.push(recorded)
+    this.calls += 1
+    if (this.#keepsRequests) {
+      this.requests.push(recorded)
+    }
     const reaction = this.script.shift() ?? this.standing(recorded)
     this.#react(reaction, { writes, isPage: isPage(parsed), request, response })
     for (const resolve of this.waiting.splice(0)) {
@@ -146,17 +169,19 @@ class Recorder {
     if (reaction.kind === 'apply' || reaction.kind === 'results' || reaction.isApplied) {
       const applied = reaction.kind === 'results' ? writes.filter(isWritten(reaction)) : writes
       for (const write of applied) {
-        this.#apply(write)
+        this.#apply(write, request.url ?? '')
       }
     }
     switch (reaction.kind) {
       case 'apply':
-        response.writeHead(200, { 'content-type': 'application/json' })
-        response.end(
-          JSON.stringify(
-            call.isPage ? { results: writes.map(asWritten) } : { id: idOf(writes[0]) },
-          ),
-        )
+        actAfter(reaction, () => {
+          response.writeHead(200, { 'content-type': 'application/json' })
+          response.end(
+            JSON.stringify(
+              call.isPage ? { results: writes.map(asWritten) } : { id: idOf(writes[0]) },
+            ),
+          )
+        })
         return
       case 'results':
         response.writeHead(200, { 'content-type': 'application/json' })
@@ -188,12 +213,26 @@ class Recorder {
     }
   }
 
-  #apply({ key, record }: Write): void {
+  #apply({ key, record }: Write, path: string): void {
     const before = this.effects.get(key) ?? 0
     if (before === 0 || !this.#honoursKeys) {
       this.effects.set(key, before + 1)
       this.records.set(key, record)
+      this.applied.push({ path, key, record })
     }
+  }
+}
+
+function actAfter(
+  wait: { readonly answerAfterMs?: number; readonly until?: Promise<void> },
+  action: () => void,
+): void {
+  if (wait.until !== undefined) {
+    void wait.until.then(action)
+  } else if (wait.answerAfterMs === undefined) {
+    action()
+  } else {
+    setTimeout(action, wait.answerAfterMs).unref()
   }
 }
 

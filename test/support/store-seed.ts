@@ -11,13 +11,8 @@ import { createIdSource, systemRandom } from '../../src/runtime/random.ts'
 import type { Database } from '../../src/store/database.ts'
 import type { Chunk, PageToOpen } from '../../src/store/ledger.ts'
 import { makePartitions } from '../../src/store/partitions.ts'
-import {
-  type ClaimedRun,
-  claimRuns,
-  enqueueRun,
-  type NewRun,
-  type RunHolder,
-} from '../../src/store/runs.ts'
+import type { RunHolder } from '../../src/store/run-ends.ts'
+import { type ClaimedRun, claimRuns, enqueueRun, type NewRun } from '../../src/store/runs.ts'
 import { registerWorker } from '../../src/store/workers.ts'
 
 const ids = createIdSource(systemClock, systemRandom)
@@ -58,6 +53,7 @@ export async function seedSync(
     onRejected: 'HOLD',
     onBrokenRecord: 'REJECT',
     pageSize: 500,
+    schedule: null,
     ...partial,
   }
   const digest = createHash('sha256').update(JSON.stringify(config)).digest('hex')
@@ -173,6 +169,7 @@ export function seedChunk(
   return {
     intentId: newId(),
     connectionId: sync.destinationConnectionId,
+    deliveryClass: 'idempotent',
     positions,
     recordDigests: positions.map((position) => digestOf(seeded, position)).join(''),
     destinationIdentities: positions.map((position) => identityOf(seeded, position)).join(''),

@@ -70,13 +70,16 @@ describe('the schema', () => {
   it('gives every mutation one input, and a result that can be a refusal', () => {
     const mutations = Object.values(apiSchema.getMutationType()?.getFields() ?? {})
     expect(mutations.map(({ name }) => name).sort()).toEqual([
+      'cancelRun',
       'createConnection',
       'createSync',
       'pauseSync',
       'publishSync',
+      'resetCursor',
       'resumeSync',
       'retryRun',
       'runSync',
+      'settleDelivery',
       'updateSync',
     ])
     for (const { name, args, type } of mutations) {

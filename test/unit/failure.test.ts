@@ -17,7 +17,7 @@ provider_rate_limited TAJO yes
 provider_unavailable TAJO yes
 connection_missing CUSTOMER no
 connection_unauthorized CUSTOMER no
-destination_rejected CUSTOMER yes
+destination_rejected CUSTOMER no
 node_failed CUSTOMER yes
 attestation_rule_not_active CUSTOMER no
 attestation_publication_not_attested CUSTOMER no

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import {
+  decideCancel,
   decideTakeOver,
   FINAL_RUN_STATUSES,
   isAllowed,
@@ -9,6 +10,7 @@ import {
   RUN_TRANSITIONS,
   type RunStatus,
   type RunVerb,
+  stopsWithinMs,
 } from '../../src/domain/run.ts'
 
 /** Written out beside the product's table: which verb may act on a run in which state. */
@@ -72,8 +74,37 @@ describe('the verbs of a run', () => {
 
 describe('a take-over', () => {
   it('queues the run again until the fifth in a row, which closes it', () => {
-    const decisions = Array.from({ length: 7 }, (_, before) => decideTakeOver(before))
+    const decisions = Array.from({ length: 7 }, (_, takeOversInARow) =>
+      decideTakeOver({ takeOversInARow, wish: null }),
+    )
     expect(decisions.slice(0, MAX_TAKE_OVERS - 1)).toEqual(Array(4).fill('requeue'))
     expect(decisions.slice(MAX_TAKE_OVERS - 1)).toEqual(Array(3).fill('close'))
+  })
+
+  it.each(['cancel', 'pause'] as const)(
+    'carries out a %s, whatever else would become of the run',
+    (wish) => {
+      expect(decideTakeOver({ takeOversInARow: 0, wish })).toBe(wish)
+      expect(decideTakeOver({ takeOversInARow: MAX_TAKE_OVERS, wish })).toBe(wish)
+    },
+  )
+})
+
+describe('canceling', () => {
+  it.each([
+    ['queued', false, 'cancel'],
+    ['running', false, 'request'],
+    ['running', true, 'noop'],
+    ['succeeded', false, 'noop'],
+    ['partial', false, 'noop'],
+    ['failed', false, 'noop'],
+    ['canceled', true, 'noop'],
+  ] as const)('a run that is %s, asked before: %s', (status, isCancelRequested, kind) => {
+    expect(decideCancel({ status, isCancelRequested })).toEqual({ kind })
+  })
+
+  it('promises a stop only after the call under way, and after a take-over', () => {
+    expect(stopsWithinMs(0)).toBe(30_000)
+    expect(stopsWithinMs(300_000)).toBeGreaterThan(300_000)
   })
 })

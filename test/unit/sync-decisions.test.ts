@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import type { JsonObject } from '../../src/domain/json.ts'
 import { RUN_STATUSES } from '../../src/domain/run.ts'
 import {
   decidePause,
@@ -6,6 +7,7 @@ import {
   decideResume,
   decideRetry,
   decideRun,
+  decideStop,
   digestConfig,
   readSyncConfig,
   type SyncConfig,
@@ -23,6 +25,7 @@ const config: SyncConfig = {
   onRejected: 'HOLD',
   onBrokenRecord: 'REJECT',
   pageSize: 500,
+  schedule: null,
 }
 
 describe('publishing', () => {
@@ -49,6 +52,21 @@ describe('pausing', () => {
   ] as const)('a sync that is %s with a run %s', (status, inFlight, decision) => {
     expect(decidePause({ status, inFlight })).toEqual(decision)
   })
+})
+
+describe('a running run', () => {
+  it.each([
+    ['active', false, null],
+    ['pausing', false, 'pause'],
+    ['paused', false, 'pause'],
+    ['active', true, 'cancel'],
+    ['pausing', true, 'cancel'],
+  ] as const)(
+    'of a sync that is %s, canceled: %s, is to %s',
+    (syncStatus, isCancelRequested, wish) => {
+      expect(decideStop({ syncStatus, isCancelRequested })).toBe(wish)
+    },
+  )
 })
 
 describe('resuming', () => {
@@ -129,10 +147,26 @@ describe('a stored configuration', () => {
     expect(digestConfig(sha256, readSyncConfig(stored))).toBe(digestConfig(sha256, config))
   })
 
-  it.each(Object.keys(config))('without %s is a bug', (member) => {
-    const { [member]: _, ...rest } = config as unknown as Record<string, never>
-    expect(() => readSyncConfig(rest)).toThrow(RangeError)
+  it('without a schedule is one from before there were any, and has the name it had then', () => {
+    const { schedule: _, ...stored } = config
+    expect(readSyncConfig(stored)).toEqual(config)
+    expect(digestConfig(sha256, readSyncConfig(stored))).toBe(
+      'e0bea49ac89117c8e49a0f15f8a4c1781c65ddb9f6b61a3f37f37b85dca28040',
+    )
   })
+
+  it('whose schedule is of another shape is a bug', () => {
+    const stored = { ...config, schedule: { kind: 'lunar' } } as unknown as JsonObject
+    expect(() => readSyncConfig(stored)).toThrow(RangeError)
+  })
+
+  it.each(Object.keys(config).filter((member) => member !== 'schedule'))(
+    'without %s is a bug',
+    (member) => {
+      const { [member]: _, ...rest } = config as unknown as Record<string, never>
+      expect(() => readSyncConfig(rest)).toThrow(RangeError)
+    },
+  )
 
   it('has another digest for each change', () => {
     const changes: Partial<SyncConfig>[] = [
@@ -144,6 +178,8 @@ describe('a stored configuration', () => {
       { onBrokenRecord: 'FAIL' },
       { mapping: { a: { $path: 'b' } } },
       { objectOptions: {} },
+      { schedule: { kind: 'interval', everyMs: 60_000 } },
+      { schedule: { kind: 'interval', everyMs: 120_000 } },
     ]
     const digests = changes.map((change) => digestConfig(sha256, { ...config, ...change }))
     expect(new Set(digests).size).toBe(changes.length)

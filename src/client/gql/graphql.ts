@@ -29,6 +29,15 @@ export type AlreadyRunning = Refusal & {
   runId: Scalars['ID']['output'];
 };
 
+/** Somebody said before that the opposite became of the delivery. */
+export type AlreadySettled = Refusal & {
+  __typename?: 'AlreadySettled';
+  /** The reason, in full sentences. */
+  message: Scalars['String']['output'];
+  /** How it was settled. */
+  outcome: DeliverySettlement;
+};
+
 /** One try of a run by one worker. */
 export type Attempt = {
   __typename?: 'Attempt';
@@ -70,6 +79,28 @@ export type BrokenRecordPolicy =
   /** It is rejected by itself, with its line. */
   | 'REJECT';
 
+/** A run to cancel. */
+export type CancelRunInput = {
+  /** Why, for those who will ask later. */
+  reason: Scalars['String']['input'];
+  /** The id of the run. */
+  runId: Scalars['ID']['input'];
+};
+
+/** What the mutation did, or why it was refused. A refusal changed nothing. */
+export type CancelRunResult = CanceledRun | InvalidInput | NotFound;
+
+/** The run after it was canceled, or asked to stop. */
+export type CanceledRun = {
+  __typename?: 'CanceledRun';
+  /** The run. */
+  run: Run;
+  /** `DONE`: it was queued and is canceled. `WILL_STOP_BY`: it was running and stops at its next safe point. `NOOP`: it had ended, or was asked before. */
+  status: CommandStatus;
+  /** By when it has stopped; null unless the status is `WILL_STOP_BY`. */
+  willStopBy?: Maybe<Scalars['DateTime']['output']>;
+};
+
 /** Somebody else changed the sync at the same time. */
 export type ChangedMeanwhile = Refusal & {
   __typename?: 'ChangedMeanwhile';
@@ -84,6 +115,8 @@ export type ChangedSync = {
   status: CommandStatus;
   /** The sync. */
   sync: Sync;
+  /** By when its running run has stopped; null unless the status is `WILL_STOP_BY`. */
+  willStopBy?: Maybe<Scalars['DateTime']['output']>;
 };
 
 /** What a mutation did. */
@@ -93,7 +126,9 @@ export type CommandStatus =
   /** It was so already: nothing was changed. */
   | 'NOOP'
   /** It queued a run. */
-  | 'STARTED';
+  | 'STARTED'
+  /** It asked a running run to stop, which it does by the time that is given beside. */
+  | 'WILL_STOP_BY';
 
 /** A tool that is connected in the workspace. */
 export type Connection = Node & {
@@ -180,6 +215,8 @@ export type CreateSyncInput = {
   onRejected?: InputMaybe<RejectionPolicy>;
   /** Records a page, 1 to 10,000. */
   pageSize?: InputMaybe<Scalars['Int']['input']>;
+  /** When it runs by itself; null: only when it is asked to. */
+  schedule?: InputMaybe<ScheduleInput>;
   /** Where records come from. */
   sourceConnectionId: Scalars['ID']['input'];
   /** What is read from the source: for a file, its path below the configured root. */
@@ -190,6 +227,67 @@ export type CreateSyncInput = {
 
 /** What the mutation did, or why it was refused. A refusal changed nothing. */
 export type CreateSyncResult = ChangedSync | InvalidInput;
+
+/** A run whenever the wall clock of a time zone matches. A time that does not exist fires at the first moment after it, one that comes twice fires once. */
+export type CronSchedule = {
+  __typename?: 'CronSchedule';
+  /** Minute, hour, day, month and day of the week, as in crontab. */
+  expression: Scalars['String']['output'];
+  /** The IANA name of the time zone. */
+  timeZone: Scalars['String']['output'];
+};
+
+/** What it would mean to take a sync back to the beginning of its source now. */
+export type CursorResetPreview = {
+  __typename?: 'CursorResetPreview';
+  /** Deliveries that stay in doubt: nothing of them is sent until they are settled. */
+  deliveriesInDoubt: Scalars['Int']['output'];
+  /** Rejected records that would be taken off the list and tried again. */
+  heldRecords: Scalars['Int']['output'];
+  /** Pages that wait for a record, and would be read anew instead. */
+  openPages: Scalars['Int']['output'];
+  /** Why some records are not protected even now; empty: everything is. */
+  protectionGaps: Array<ProtectionGap>;
+  /** How many records the next run will read: those of the stream, as its source last told; 0 when nothing was read yet, null where nobody can tell. */
+  recordsToRead?: Maybe<Scalars['Float']['output']>;
+  /** Until then what the ledger remembers is not written again, as long as it is read as it was: at the same place of the source, with the same content. From then on it is, bit by bit. Null: nothing is protected. */
+  replayProtectedUntil?: Maybe<Scalars['DateTime']['output']>;
+  /** The queued or running run, which has to end first; null: there is none. */
+  runInFlight?: Maybe<Run>;
+};
+
+/** A record that was sent and whose answer was lost. Nothing of it is sent until a person says what became of it. */
+export type DeliveryInDoubt = {
+  __typename?: 'DeliveryInDoubt';
+  /** The call that carried it. Together with the position it names the delivery. */
+  intentId: Scalars['ID']['output'];
+  /** Its page, as its delivery key begins: the key is sent with every request. */
+  page: Scalars['String']['output'];
+  /** Its position in its page, from 0. */
+  position: Scalars['Int']['output'];
+  /** The run that sent it. */
+  run?: Maybe<Run>;
+  /** From when it can be settled: until then the destination may still apply it. */
+  settleableAt: Scalars['DateTime']['output'];
+  /** When it was reserved. */
+  since: Scalars['DateTime']['output'];
+};
+
+/** The call may still be under way, so nobody can know yet what became of it. */
+export type DeliveryInFlight = Refusal & {
+  __typename?: 'DeliveryInFlight';
+  /** The reason, in full sentences. */
+  message: Scalars['String']['output'];
+  /** From when it can be settled; while its run is at work it may be later. */
+  settleableAt: Scalars['DateTime']['output'];
+};
+
+/** What became of a delivery in doubt. */
+export type DeliverySettlement =
+  /** The destination has it: it is not sent again. */
+  | 'DELIVERED'
+  /** The destination does not have it: the next run sends it. */
+  | 'SEND_AGAIN';
 
 /** One kind of failure. `{subject}` stands for the tool or step that the failure names. */
 export type FailureCatalogueEntry = {
@@ -270,6 +368,13 @@ export type InputProblem = {
   reason: Scalars['String']['output'];
 };
 
+/** A run every so often, counted from the publication of the schedule. */
+export type IntervalSchedule = {
+  __typename?: 'IntervalSchedule';
+  /** Milliseconds from one run to the next. */
+  everyMs: Scalars['Float']['output'];
+};
+
 /** The input cannot be accepted. */
 export type InvalidInput = Refusal & {
   __typename?: 'InvalidInput';
@@ -289,6 +394,8 @@ export type KeepAlive = {
 /** What can be done. Each mutation is one transaction: done as a whole, or refused. */
 export type Mutation = {
   __typename?: 'Mutation';
+  /** Ends a run. A queued one, also one that waits for its next attempt, ends at once; a running one at its next safe point. */
+  cancelRun: CancelRunResult;
   /** Connects a tool. */
   createConnection: CreateConnectionResult;
   /** Saves a new sync as a draft. It runs once it is published. */
@@ -297,14 +404,24 @@ export type Mutation = {
   pauseSync: PauseSyncResult;
   /** Makes the draft the version that runs, and the sync active. */
   publishSync: PublishSyncResult;
+  /** Takes a sync back to the beginning of its source: its next run reads everything again. What the ledger still protects is not written again; cursorResetPreview tells beforehand. */
+  resetCursor: ResetCursorResult;
   /** Resumes a sync that a person paused. After the breaker, publish it again instead. */
   resumeSync: ResumeSyncResult;
   /** Starts a new run at the saved cursor, linked to the failed or partial one. Of parallel retries one starts it; all of them learn its id. */
   retryRun: RetryRunResult;
   /** Queues a run of the published version now. */
   runSync: RunSyncResult;
+  /** Settles a delivery in doubt. The next run takes it for delivered, or sends it once more. */
+  settleDelivery: SettleDeliveryResult;
   /** Changes the draft of a sync. What runs is the published version. */
   updateSync: UpdateSyncResult;
+};
+
+
+/** What can be done. Each mutation is one transaction: done as a whole, or refused. */
+export type MutationCancelRunArgs = {
+  input: CancelRunInput;
 };
 
 
@@ -333,6 +450,12 @@ export type MutationPublishSyncArgs = {
 
 
 /** What can be done. Each mutation is one transaction: done as a whole, or refused. */
+export type MutationResetCursorArgs = {
+  input: ResetCursorInput;
+};
+
+
+/** What can be done. Each mutation is one transaction: done as a whole, or refused. */
 export type MutationResumeSyncArgs = {
   input: ResumeSyncInput;
 };
@@ -347,6 +470,12 @@ export type MutationRetryRunArgs = {
 /** What can be done. Each mutation is one transaction: done as a whole, or refused. */
 export type MutationRunSyncArgs = {
   input: RunSyncInput;
+};
+
+
+/** What can be done. Each mutation is one transaction: done as a whole, or refused. */
+export type MutationSettleDeliveryArgs = {
+  input: SettleDeliveryInput;
 };
 
 
@@ -417,6 +546,13 @@ export type PauseSyncInput = {
 /** What the mutation did, or why it was refused. A refusal changed nothing. */
 export type PauseSyncResult = ChangedSync | InvalidInput | NotFound | NotPublished;
 
+/** Why records would be written again at once. */
+export type ProtectionGap =
+  /** Some were delivered longer ago than the ledger remembers (7 days). */
+  | 'EXPIRED'
+  /** Some were delivered under another source, stream, mapping or page size: what that changes is written again. */
+  | 'SETTINGS_CHANGED';
+
 /** The attestation that one version may run. */
 export type Publication = {
   __typename?: 'Publication';
@@ -446,6 +582,8 @@ export type Query = {
   __typename?: 'Query';
   /** The connections of the workspace, newest first. */
   connections: QueryConnectionsConnection;
+  /** What resetCursor would do to a sync; null when the workspace has none with this id. */
+  cursorResetPreview?: Maybe<CursorResetPreview>;
   /** Every failure that a run can end with. */
   failureCatalogue: Array<FailureCatalogueEntry>;
   /** Failed and partial runs that no retry has put right, newest first. */
@@ -456,6 +594,8 @@ export type Query = {
   run?: Maybe<Run>;
   /** The runs of the workspace, newest first. */
   runs: QueryRunsConnection;
+  /** When a schedule would fire that no sync needs to have yet. */
+  schedulePreview: Array<Scalars['DateTime']['output']>;
   /** One sync; null when the workspace has none with this id. */
   sync?: Maybe<Sync>;
   /** The syncs of the workspace, newest first. */
@@ -471,6 +611,12 @@ export type QueryConnectionsArgs = {
   before?: InputMaybe<Scalars['String']['input']>;
   first?: InputMaybe<Scalars['Int']['input']>;
   last?: InputMaybe<Scalars['Int']['input']>;
+};
+
+
+/** What can be read. Everything is of the workspace that the token opens. */
+export type QueryCursorResetPreviewArgs = {
+  syncId: Scalars['ID']['input'];
 };
 
 
@@ -503,6 +649,14 @@ export type QueryRunsArgs = {
   filter?: InputMaybe<RunFilter>;
   first?: InputMaybe<Scalars['Int']['input']>;
   last?: InputMaybe<Scalars['Int']['input']>;
+};
+
+
+/** What can be read. Everything is of the workspace that the token opens. */
+export type QuerySchedulePreviewArgs = {
+  after: Scalars['DateTime']['input'];
+  first?: InputMaybe<Scalars['Int']['input']>;
+  schedule: ScheduleInput;
 };
 
 
@@ -618,6 +772,17 @@ export type RejectionPolicy =
   /** It is set aside once it was rejected in 3 runs. */
   | 'QUARANTINE';
 
+/** A sync to take back to the beginning of its source. */
+export type ResetCursorInput = {
+  /** Why, for those who will ask later. */
+  reason: Scalars['String']['input'];
+  /** The id of the sync. */
+  syncId: Scalars['ID']['input'];
+};
+
+/** What the mutation did, or why it was refused. A refusal changed nothing. */
+export type ResetCursorResult = AlreadyRunning | ChangedSync | InvalidInput | NotFound;
+
 /** A sync to resume. */
 export type ResumeSyncInput = {
   /** The id of the sync. */
@@ -643,12 +808,16 @@ export type Run = Node & {
   attemptAllowance: Scalars['Int']['output'];
   /** Its attempts, oldest first; of more than 50 the newest 50. */
   attempts: Array<Attempt>;
+  /** Who canceled it; null when nobody did. A running run stops at its next safe point. */
+  cancellation?: Maybe<RunCancellation>;
   /** Why it was started. */
   cause: RunCause;
   /** What became of its records so far. */
   counters: Counters;
   /** When it was asked for. */
   createdAt: Scalars['DateTime']['output'];
+  /** Those of the deliveries in doubt of its sync that it sent itself, oldest first. Read forwards only. */
+  deliveriesInDoubt: RunDeliveriesInDoubtConnection;
   /** Milliseconds from its start to its end, or until now; null before its start. */
   durationMs?: Maybe<Scalars['Float']['output']>;
   /** Why it failed; null when it did not. */
@@ -657,6 +826,8 @@ export type Run = Node & {
   finishedAt?: Maybe<Scalars['DateTime']['output']>;
   /** Unique among all objects; to be treated as opaque. */
   id: Scalars['ID']['output'];
+  /** Whether it stands for scheduled moments that were missed, as after an outage: they are not run one by one. */
+  isCatchingUp: Scalars['Boolean']['output'];
   /** Whether it has ended for good. */
   isTerminal: Scalars['Boolean']['output'];
   /** From when a worker may take it; null unless it is queued. */
@@ -675,7 +846,7 @@ export type Run = Node & {
   resolvedAt?: Maybe<Scalars['DateTime']['output']>;
   /** The retry that put it right; null while it stands. */
   resolvedBy?: Maybe<Run>;
-  /** The run that retries it; null when none does. */
+  /** The run that retries it; null when none does. A canceled retry does not count. */
   retriedBy?: Maybe<Run>;
   /** The run that it retries; null when it is no retry. */
   retryOf?: Maybe<Run>;
@@ -693,11 +864,31 @@ export type Run = Node & {
 
 
 /** One execution of one published version of a sync. */
+export type RunDeliveriesInDoubtArgs = {
+  after?: InputMaybe<Scalars['String']['input']>;
+  before?: InputMaybe<Scalars['String']['input']>;
+  first?: InputMaybe<Scalars['Int']['input']>;
+  last?: InputMaybe<Scalars['Int']['input']>;
+};
+
+
+/** One execution of one published version of a sync. */
 export type RunRejectedRecordsArgs = {
   after?: InputMaybe<Scalars['String']['input']>;
   before?: InputMaybe<Scalars['String']['input']>;
   first?: InputMaybe<Scalars['Int']['input']>;
   last?: InputMaybe<Scalars['Int']['input']>;
+};
+
+/** That somebody canceled a run. */
+export type RunCancellation = {
+  __typename?: 'RunCancellation';
+  /** Why, in the words of whoever asked. */
+  reason: Scalars['String']['output'];
+  /** When it was asked for. */
+  requestedAt: Scalars['DateTime']['output'];
+  /** The name of the token that asked for it. */
+  requestedBy: Scalars['String']['output'];
 };
 
 /** Why a run was started. */
@@ -710,6 +901,24 @@ export type RunCause =
   | 'SCHEDULE'
   /** It takes the place of a run that stopped reporting. */
   | 'SWEEP';
+
+/** One page of a list, newest entries first. */
+export type RunDeliveriesInDoubtConnection = {
+  __typename?: 'RunDeliveriesInDoubtConnection';
+  /** The entries of the page. */
+  edges: Array<RunDeliveriesInDoubtConnectionEdge>;
+  /** Where the page lies in the list. */
+  pageInfo: PageInfo;
+};
+
+/** One entry of a page. */
+export type RunDeliveriesInDoubtConnectionEdge = {
+  __typename?: 'RunDeliveriesInDoubtConnectionEdge';
+  /** Where the entry lies in the list; to be treated as opaque. */
+  cursor: Scalars['String']['output'];
+  /** The entry itself. */
+  node: DeliveryInDoubt;
+};
 
 /** Why a run or one of its attempts failed, and what to do about it. */
 export type RunFailure = {
@@ -820,6 +1029,45 @@ export type RunSyncInput = {
 /** What the mutation did, or why it was refused. A refusal changed nothing. */
 export type RunSyncResult = AlreadyRunning | InvalidInput | NotFound | NotPublished | StartedRun | SyncPaused;
 
+/** When a sync runs by itself. */
+export type Schedule = CronSchedule | IntervalSchedule;
+
+/** When a sync runs by itself: an interval, or a cron expression with its time zone. */
+export type ScheduleInput = {
+  /** Milliseconds from one run to the next: from 60000 (1 minute) to 2592000000 (30 days). */
+  everyMs?: InputMaybe<Scalars['Float']['input']>;
+  /** A cron expression of five fields: minute, hour, day, month and day of the week, such as `0 8 * * MON-FRI`. */
+  expression?: InputMaybe<Scalars['String']['input']>;
+  /** The IANA name of the time zone that the expression is about: `Europe/Rome`. */
+  timeZone?: InputMaybe<Scalars['String']['input']>;
+};
+
+/** What became of a delivery in doubt, as somebody found it at the destination. */
+export type SettleDeliveryInput = {
+  /** The call that carried it. */
+  intentId: Scalars['ID']['input'];
+  /** What became of it. */
+  outcome: DeliverySettlement;
+  /** Its position; not given, all deliveries in doubt of the call are settled. */
+  position?: InputMaybe<Scalars['Int']['input']>;
+  /** How that was found out, for those who will ask later. */
+  reason: Scalars['String']['input'];
+};
+
+/** What the mutation did, or why it was refused. A refusal changed nothing. */
+export type SettleDeliveryResult = AlreadySettled | DeliveryInFlight | InvalidInput | NotFound | SettledDelivery;
+
+/** What was settled. */
+export type SettledDelivery = {
+  __typename?: 'SettledDelivery';
+  /** How many deliveries were settled. */
+  settled: Scalars['Int']['output'];
+  /** What was done. */
+  status: CommandStatus;
+  /** The sync they belong to. */
+  sync: Sync;
+};
+
 /** The run that was queued. */
 export type StartedRun = {
   __typename?: 'StartedRun';
@@ -845,18 +1093,26 @@ export type SubscriptionRunProgressArgs = {
 /** Reads a source page by page, maps each record and writes it to a destination. */
 export type Sync = Node & {
   __typename?: 'Sync';
+  /** How many moments of its schedule started nothing, because a run of it was queued or running. */
+  coalescedTicks: Scalars['Float']['output'];
   /** When it was made. */
   createdAt: Scalars['DateTime']['output'];
+  /** The deliveries that wait for a person (see settleDelivery), oldest first. Read forwards only. */
+  deliveriesInDoubt: SyncDeliveriesInDoubtConnection;
   /** What the next publication will attest. */
   draft: SyncConfiguration;
   /** Whether the draft differs from the published version, or nothing is published. */
   hasUnpublishedChanges: Scalars['Boolean']['output'];
   /** Unique among all objects; to be treated as opaque. */
   id: Scalars['ID']['output'];
+  /** The last moment of its schedule that started a run; null before. */
+  lastFiredAt?: Maybe<Scalars['DateTime']['output']>;
   /** Its newest run; null when it has none. */
   lastRun?: Maybe<Run>;
   /** Unique in the workspace. */
   name: Scalars['String']['output'];
+  /** The next moments at which it runs by itself; none while it is not active, or has no schedule. */
+  nextFires: Array<Scalars['DateTime']['output']>;
   /** Why it is paused; null when it is not. */
   pause?: Maybe<SyncPause>;
   /** The publication under which it runs; null for a draft. */
@@ -867,6 +1123,21 @@ export type Sync = Node & {
   status: SyncStatus;
   /** When its draft, standing or name last changed. */
   updatedAt: Scalars['DateTime']['output'];
+};
+
+
+/** Reads a source page by page, maps each record and writes it to a destination. */
+export type SyncDeliveriesInDoubtArgs = {
+  after?: InputMaybe<Scalars['String']['input']>;
+  before?: InputMaybe<Scalars['String']['input']>;
+  first?: InputMaybe<Scalars['Int']['input']>;
+  last?: InputMaybe<Scalars['Int']['input']>;
+};
+
+
+/** Reads a source page by page, maps each record and writes it to a destination. */
+export type SyncNextFiresArgs = {
+  first?: InputMaybe<Scalars['Int']['input']>;
 };
 
 
@@ -895,12 +1166,32 @@ export type SyncConfiguration = {
   onRejected: RejectionPolicy;
   /** Records a page, 1 to 10,000. */
   pageSize: Scalars['Int']['output'];
+  /** When it runs by itself; null: only when it is asked to. */
+  schedule?: Maybe<Schedule>;
   /** Where records come from. */
   sourceConnection: Connection;
   /** What is read from the source: for a file, its path below the configured root. */
   stream: Scalars['String']['output'];
   /** How it is read, as docs/connectors.md lists the options for each type. */
   streamOptions: Scalars['JSON']['output'];
+};
+
+/** One page of a list, newest entries first. */
+export type SyncDeliveriesInDoubtConnection = {
+  __typename?: 'SyncDeliveriesInDoubtConnection';
+  /** The entries of the page. */
+  edges: Array<SyncDeliveriesInDoubtConnectionEdge>;
+  /** Where the page lies in the list. */
+  pageInfo: PageInfo;
+};
+
+/** One entry of a page. */
+export type SyncDeliveriesInDoubtConnectionEdge = {
+  __typename?: 'SyncDeliveriesInDoubtConnectionEdge';
+  /** Where the entry lies in the list; to be treated as opaque. */
+  cursor: Scalars['String']['output'];
+  /** The entry itself. */
+  node: DeliveryInDoubt;
 };
 
 /** Why a sync is paused. */
@@ -977,6 +1268,8 @@ export type UpdateSyncInput = {
   onRejected?: InputMaybe<RejectionPolicy>;
   /** Records a page, 1 to 10,000. */
   pageSize?: InputMaybe<Scalars['Int']['input']>;
+  /** When it runs by itself. Null takes the schedule away: it runs only when it is asked to. */
+  schedule?: InputMaybe<ScheduleInput>;
   /** Where records come from. */
   sourceConnectionId?: InputMaybe<Scalars['ID']['input']>;
   /** What is read from the source: for a file, its path below the configured root. */
@@ -1009,18 +1302,36 @@ export type SyncQueryVariables = Exact<{
 }>;
 
 
-export type SyncQuery = { __typename?: 'Query', sync?: { __typename?: 'Sync', id: string, name: string, status: SyncStatus, hasUnpublishedChanges: boolean, pause?: { __typename?: 'SyncPause', cause: PauseCause, reason: string, pausedBy?: string | null, pausedAt?: string | null } | null, draft: { __typename?: 'SyncConfiguration', stream: string, streamOptions: unknown, object: string, objectOptions: unknown, mapping: unknown, onRejected: RejectionPolicy, onBrokenRecord: BrokenRecordPolicy, pageSize: number, sourceConnection: { __typename?: 'Connection', id: string, name: string }, destinationConnection: { __typename?: 'Connection', id: string, name: string } }, publication?: { __typename?: 'Publication', versionDigest: string, publishedBy: string, approvedBy?: string | null, publishedAt?: string | null, configuration: { __typename?: 'SyncConfiguration', stream: string, streamOptions: unknown, object: string, objectOptions: unknown, mapping: unknown, onRejected: RejectionPolicy, onBrokenRecord: BrokenRecordPolicy, pageSize: number, sourceConnection: { __typename?: 'Connection', id: string, name: string }, destinationConnection: { __typename?: 'Connection', id: string, name: string } } } | null, lastRun?: { __typename?: 'Run', id: string, status: RunStatus, failure?: { __typename?: 'RunFailure', code: FailureCode, whatHappened: string } | null } | null } | null };
+export type SyncQuery = { __typename?: 'Query', sync?: { __typename?: 'Sync', id: string, name: string, status: SyncStatus, hasUnpublishedChanges: boolean, nextFires: Array<string>, lastFiredAt?: string | null, coalescedTicks: number, pause?: { __typename?: 'SyncPause', cause: PauseCause, reason: string, pausedBy?: string | null, pausedAt?: string | null } | null, draft: { __typename?: 'SyncConfiguration', stream: string, streamOptions: unknown, object: string, objectOptions: unknown, mapping: unknown, onRejected: RejectionPolicy, onBrokenRecord: BrokenRecordPolicy, pageSize: number, sourceConnection: { __typename?: 'Connection', id: string, name: string }, destinationConnection: { __typename?: 'Connection', id: string, name: string }, schedule?:
+        | { __typename?: 'CronSchedule', expression: string, timeZone: string }
+        | { __typename?: 'IntervalSchedule', everyMs: number }
+       | null }, publication?: { __typename?: 'Publication', versionDigest: string, publishedBy: string, approvedBy?: string | null, publishedAt?: string | null, configuration: { __typename?: 'SyncConfiguration', stream: string, streamOptions: unknown, object: string, objectOptions: unknown, mapping: unknown, onRejected: RejectionPolicy, onBrokenRecord: BrokenRecordPolicy, pageSize: number, sourceConnection: { __typename?: 'Connection', id: string, name: string }, destinationConnection: { __typename?: 'Connection', id: string, name: string }, schedule?:
+          | { __typename?: 'CronSchedule', expression: string, timeZone: string }
+          | { __typename?: 'IntervalSchedule', everyMs: number }
+         | null } } | null, lastRun?: { __typename?: 'Run', id: string, status: RunStatus, failure?: { __typename?: 'RunFailure', code: FailureCode, whatHappened: string } | null } | null } | null };
 
-export type ConfigurationFragment = { __typename?: 'SyncConfiguration', stream: string, streamOptions: unknown, object: string, objectOptions: unknown, mapping: unknown, onRejected: RejectionPolicy, onBrokenRecord: BrokenRecordPolicy, pageSize: number, sourceConnection: { __typename?: 'Connection', id: string, name: string }, destinationConnection: { __typename?: 'Connection', id: string, name: string } };
+export type ConfigurationFragment = { __typename?: 'SyncConfiguration', stream: string, streamOptions: unknown, object: string, objectOptions: unknown, mapping: unknown, onRejected: RejectionPolicy, onBrokenRecord: BrokenRecordPolicy, pageSize: number, sourceConnection: { __typename?: 'Connection', id: string, name: string }, destinationConnection: { __typename?: 'Connection', id: string, name: string }, schedule?:
+    | { __typename?: 'CronSchedule', expression: string, timeZone: string }
+    | { __typename?: 'IntervalSchedule', everyMs: number }
+   | null };
+
+export type SchedulePreviewQueryVariables = Exact<{
+  schedule: ScheduleInput;
+  after: Scalars['DateTime']['input'];
+  first?: InputMaybe<Scalars['Int']['input']>;
+}>;
+
+
+export type SchedulePreviewQuery = { __typename?: 'Query', schedulePreview: Array<string> };
 
 export type RunQueryVariables = Exact<{
   id: Scalars['ID']['input'];
 }>;
 
 
-export type RunQuery = { __typename?: 'Query', run?: { __typename?: 'Run', progressNote?: string | null, willRetry: boolean, nextAttemptAt?: string | null, attemptAllowance: number, resolvedAt?: string | null, id: string, status: RunStatus, isTerminal: boolean, outcome?: RunOutcome | null, cause: RunCause, requestedBy?: string | null, totalRecords?: number | null, createdAt: string, startedAt?: string | null, finishedAt?: string | null, durationMs?: number | null, owner?: FailureOwner | null, attempts: Array<{ __typename?: 'Attempt', number: number, workerId: string, startedAt: string, finishedAt?: string | null, outcome?: AttemptOutcome | null, failure?: { __typename?: 'RunFailure', code: FailureCode, whatHappened: string, step?: RunStep | null, detail?: string | null } | null }>, rejectedRecords: { __typename?: 'RunRejectedRecordsConnection', edges: Array<{ __typename?: 'RunRejectedRecordsConnectionEdge', node: { __typename?: 'RejectedRecord', position: number, reason: string, runs: number, rejectedAt: string } }>, pageInfo: { __typename?: 'PageInfo', hasNextPage: boolean, endCursor?: string | null } }, retryOf?: { __typename?: 'Run', id: string } | null, retriedBy?: { __typename?: 'Run', id: string, status: RunStatus } | null, resolvedBy?: { __typename?: 'Run', id: string } | null, counters: { __typename?: 'Counters', read: number, written: number, replayed: number, rejected: number, inDoubt: number, quarantined: number, skipped: number }, failure?: { __typename?: 'RunFailure', code: FailureCode, whatHappened: string, whatToDo: string, owner: FailureOwner, step?: RunStep | null, detail?: string | null, runId: string } | null, sync: { __typename?: 'Sync', id: string, name: string } } | null };
+export type RunQuery = { __typename?: 'Query', run?: { __typename?: 'Run', progressNote?: string | null, willRetry: boolean, nextAttemptAt?: string | null, attemptAllowance: number, resolvedAt?: string | null, id: string, status: RunStatus, isTerminal: boolean, outcome?: RunOutcome | null, cause: RunCause, requestedBy?: string | null, isCatchingUp: boolean, totalRecords?: number | null, createdAt: string, startedAt?: string | null, finishedAt?: string | null, durationMs?: number | null, owner?: FailureOwner | null, attempts: Array<{ __typename?: 'Attempt', number: number, workerId: string, startedAt: string, finishedAt?: string | null, outcome?: AttemptOutcome | null, failure?: { __typename?: 'RunFailure', code: FailureCode, whatHappened: string, step?: RunStep | null, detail?: string | null } | null }>, rejectedRecords: { __typename?: 'RunRejectedRecordsConnection', edges: Array<{ __typename?: 'RunRejectedRecordsConnectionEdge', node: { __typename?: 'RejectedRecord', position: number, reason: string, runs: number, rejectedAt: string } }>, pageInfo: { __typename?: 'PageInfo', hasNextPage: boolean, endCursor?: string | null } }, retryOf?: { __typename?: 'Run', id: string } | null, retriedBy?: { __typename?: 'Run', id: string, status: RunStatus } | null, resolvedBy?: { __typename?: 'Run', id: string } | null, counters: { __typename?: 'Counters', read: number, written: number, replayed: number, rejected: number, inDoubt: number, quarantined: number, skipped: number }, failure?: { __typename?: 'RunFailure', code: FailureCode, whatHappened: string, whatToDo: string, owner: FailureOwner, step?: RunStep | null, detail?: string | null, runId: string } | null, sync: { __typename?: 'Sync', id: string, name: string } } | null };
 
-export type RunSummaryFragment = { __typename?: 'Run', id: string, status: RunStatus, isTerminal: boolean, outcome?: RunOutcome | null, cause: RunCause, requestedBy?: string | null, totalRecords?: number | null, createdAt: string, startedAt?: string | null, finishedAt?: string | null, durationMs?: number | null, owner?: FailureOwner | null, counters: { __typename?: 'Counters', read: number, written: number, replayed: number, rejected: number, inDoubt: number, quarantined: number, skipped: number }, failure?: { __typename?: 'RunFailure', code: FailureCode, whatHappened: string, whatToDo: string, owner: FailureOwner, step?: RunStep | null, detail?: string | null, runId: string } | null, sync: { __typename?: 'Sync', id: string, name: string } };
+export type RunSummaryFragment = { __typename?: 'Run', id: string, status: RunStatus, isTerminal: boolean, outcome?: RunOutcome | null, cause: RunCause, requestedBy?: string | null, isCatchingUp: boolean, totalRecords?: number | null, createdAt: string, startedAt?: string | null, finishedAt?: string | null, durationMs?: number | null, owner?: FailureOwner | null, counters: { __typename?: 'Counters', read: number, written: number, replayed: number, rejected: number, inDoubt: number, quarantined: number, skipped: number }, failure?: { __typename?: 'RunFailure', code: FailureCode, whatHappened: string, whatToDo: string, owner: FailureOwner, step?: RunStep | null, detail?: string | null, runId: string } | null, sync: { __typename?: 'Sync', id: string, name: string } };
 
 export type AllCountersFragment = { __typename?: 'Counters', read: number, written: number, replayed: number, rejected: number, inDoubt: number, quarantined: number, skipped: number };
 
@@ -1052,7 +1363,11 @@ export type CreateConnectionMutation = { __typename?: 'Mutation', createConnecti
 
 type Refused_AlreadyRunning_Fragment = { __typename?: 'AlreadyRunning', runId: string, message: string };
 
+type Refused_AlreadySettled_Fragment = { __typename?: 'AlreadySettled', outcome: DeliverySettlement, message: string };
+
 type Refused_ChangedMeanwhile_Fragment = { __typename?: 'ChangedMeanwhile', message: string };
+
+type Refused_DeliveryInFlight_Fragment = { __typename?: 'DeliveryInFlight', settleableAt: string, message: string };
 
 type Refused_InvalidInput_Fragment = { __typename?: 'InvalidInput', message: string, problems: Array<{ __typename?: 'InputProblem', field: string, reason: string }> };
 
@@ -1068,7 +1383,9 @@ type Refused_SyncStillPausing_Fragment = { __typename?: 'SyncStillPausing', mess
 
 export type RefusedFragment =
   | Refused_AlreadyRunning_Fragment
+  | Refused_AlreadySettled_Fragment
   | Refused_ChangedMeanwhile_Fragment
+  | Refused_DeliveryInFlight_Fragment
   | Refused_InvalidInput_Fragment
   | Refused_NotFound_Fragment
   | Refused_NotPublished_Fragment
@@ -1083,11 +1400,11 @@ export type CreateSyncMutationVariables = Exact<{
 
 
 export type CreateSyncMutation = { __typename?: 'Mutation', createSync:
-    | { __typename: 'ChangedSync', done: CommandStatus, sync: { __typename?: 'Sync', id: string, name: string, status: SyncStatus, hasUnpublishedChanges: boolean, publication?: { __typename?: 'Publication', versionDigest: string } | null } }
+    | { __typename: 'ChangedSync', willStopBy?: string | null, done: CommandStatus, sync: { __typename?: 'Sync', id: string, name: string, status: SyncStatus, hasUnpublishedChanges: boolean, publication?: { __typename?: 'Publication', versionDigest: string } | null } }
     | { __typename: 'InvalidInput', message: string, problems: Array<{ __typename?: 'InputProblem', field: string, reason: string }> }
    };
 
-export type ChangedFragment = { __typename?: 'ChangedSync', done: CommandStatus, sync: { __typename?: 'Sync', id: string, name: string, status: SyncStatus, hasUnpublishedChanges: boolean, publication?: { __typename?: 'Publication', versionDigest: string } | null } };
+export type ChangedFragment = { __typename?: 'ChangedSync', willStopBy?: string | null, done: CommandStatus, sync: { __typename?: 'Sync', id: string, name: string, status: SyncStatus, hasUnpublishedChanges: boolean, publication?: { __typename?: 'Publication', versionDigest: string } | null } };
 
 export type UpdateSyncMutationVariables = Exact<{
   input: UpdateSyncInput;
@@ -1096,7 +1413,7 @@ export type UpdateSyncMutationVariables = Exact<{
 
 export type UpdateSyncMutation = { __typename?: 'Mutation', updateSync:
     | { __typename: 'ChangedMeanwhile', message: string }
-    | { __typename: 'ChangedSync', done: CommandStatus, sync: { __typename?: 'Sync', id: string, name: string, status: SyncStatus, hasUnpublishedChanges: boolean, publication?: { __typename?: 'Publication', versionDigest: string } | null } }
+    | { __typename: 'ChangedSync', willStopBy?: string | null, done: CommandStatus, sync: { __typename?: 'Sync', id: string, name: string, status: SyncStatus, hasUnpublishedChanges: boolean, publication?: { __typename?: 'Publication', versionDigest: string } | null } }
     | { __typename: 'InvalidInput', message: string, problems: Array<{ __typename?: 'InputProblem', field: string, reason: string }> }
     | { __typename: 'NotFound', field: string, message: string }
    };
@@ -1108,7 +1425,7 @@ export type PublishSyncMutationVariables = Exact<{
 
 export type PublishSyncMutation = { __typename?: 'Mutation', publishSync:
     | { __typename: 'ChangedMeanwhile', message: string }
-    | { __typename: 'ChangedSync', done: CommandStatus, sync: { __typename?: 'Sync', id: string, name: string, status: SyncStatus, hasUnpublishedChanges: boolean, publication?: { __typename?: 'Publication', versionDigest: string } | null } }
+    | { __typename: 'ChangedSync', willStopBy?: string | null, done: CommandStatus, sync: { __typename?: 'Sync', id: string, name: string, status: SyncStatus, hasUnpublishedChanges: boolean, publication?: { __typename?: 'Publication', versionDigest: string } | null } }
     | { __typename: 'InvalidInput', message: string, problems: Array<{ __typename?: 'InputProblem', field: string, reason: string }> }
     | { __typename: 'NotFound', field: string, message: string }
     | { __typename: 'SyncStillPausing', message: string }
@@ -1121,7 +1438,7 @@ export type PauseSyncMutationVariables = Exact<{
 
 
 export type PauseSyncMutation = { __typename?: 'Mutation', pauseSync:
-    | { __typename: 'ChangedSync', done: CommandStatus, sync: { __typename?: 'Sync', id: string, name: string, status: SyncStatus, hasUnpublishedChanges: boolean, publication?: { __typename?: 'Publication', versionDigest: string } | null } }
+    | { __typename: 'ChangedSync', willStopBy?: string | null, done: CommandStatus, sync: { __typename?: 'Sync', id: string, name: string, status: SyncStatus, hasUnpublishedChanges: boolean, publication?: { __typename?: 'Publication', versionDigest: string } | null } }
     | { __typename: 'InvalidInput', message: string, problems: Array<{ __typename?: 'InputProblem', field: string, reason: string }> }
     | { __typename: 'NotFound', field: string, message: string }
     | { __typename: 'NotPublished', message: string }
@@ -1133,7 +1450,7 @@ export type ResumeSyncMutationVariables = Exact<{
 
 
 export type ResumeSyncMutation = { __typename?: 'Mutation', resumeSync:
-    | { __typename: 'ChangedSync', done: CommandStatus, sync: { __typename?: 'Sync', id: string, name: string, status: SyncStatus, hasUnpublishedChanges: boolean, publication?: { __typename?: 'Publication', versionDigest: string } | null } }
+    | { __typename: 'ChangedSync', willStopBy?: string | null, done: CommandStatus, sync: { __typename?: 'Sync', id: string, name: string, status: SyncStatus, hasUnpublishedChanges: boolean, publication?: { __typename?: 'Publication', versionDigest: string } | null } }
     | { __typename: 'InvalidInput', message: string, problems: Array<{ __typename?: 'InputProblem', field: string, reason: string }> }
     | { __typename: 'NotFound', field: string, message: string }
     | { __typename: 'NotPublished', message: string }
@@ -1209,7 +1526,7 @@ export type RunsQueryVariables = Exact<{
 }>;
 
 
-export type RunsQuery = { __typename?: 'Query', runs: { __typename?: 'QueryRunsConnection', edges: Array<{ __typename?: 'QueryRunsConnectionEdge', cursor: string, node: { __typename?: 'Run', id: string, status: RunStatus, isTerminal: boolean, outcome?: RunOutcome | null, cause: RunCause, requestedBy?: string | null, totalRecords?: number | null, createdAt: string, startedAt?: string | null, finishedAt?: string | null, durationMs?: number | null, owner?: FailureOwner | null, counters: { __typename?: 'Counters', read: number, written: number, replayed: number, rejected: number, inDoubt: number, quarantined: number, skipped: number }, failure?: { __typename?: 'RunFailure', code: FailureCode, whatHappened: string, whatToDo: string, owner: FailureOwner, step?: RunStep | null, detail?: string | null, runId: string } | null, sync: { __typename?: 'Sync', id: string, name: string } } }>, pageInfo: { __typename?: 'PageInfo', hasNextPage: boolean, hasPreviousPage: boolean, startCursor?: string | null, endCursor?: string | null } } };
+export type RunsQuery = { __typename?: 'Query', runs: { __typename?: 'QueryRunsConnection', edges: Array<{ __typename?: 'QueryRunsConnectionEdge', cursor: string, node: { __typename?: 'Run', id: string, status: RunStatus, isTerminal: boolean, outcome?: RunOutcome | null, cause: RunCause, requestedBy?: string | null, isCatchingUp: boolean, totalRecords?: number | null, createdAt: string, startedAt?: string | null, finishedAt?: string | null, durationMs?: number | null, owner?: FailureOwner | null, counters: { __typename?: 'Counters', read: number, written: number, replayed: number, rejected: number, inDoubt: number, quarantined: number, skipped: number }, failure?: { __typename?: 'RunFailure', code: FailureCode, whatHappened: string, whatToDo: string, owner: FailureOwner, step?: RunStep | null, detail?: string | null, runId: string } | null, sync: { __typename?: 'Sync', id: string, name: string } } }>, pageInfo: { __typename?: 'PageInfo', hasNextPage: boolean, hasPreviousPage: boolean, startCursor?: string | null, endCursor?: string | null } } };
 
 export type FailuresQueryVariables = Exact<{
   first?: InputMaybe<Scalars['Int']['input']>;
@@ -1218,7 +1535,70 @@ export type FailuresQueryVariables = Exact<{
 }>;
 
 
-export type FailuresQuery = { __typename?: 'Query', failures: { __typename?: 'QueryFailuresConnection', edges: Array<{ __typename?: 'QueryFailuresConnectionEdge', node: { __typename?: 'Run', id: string, status: RunStatus, isTerminal: boolean, outcome?: RunOutcome | null, cause: RunCause, requestedBy?: string | null, totalRecords?: number | null, createdAt: string, startedAt?: string | null, finishedAt?: string | null, durationMs?: number | null, owner?: FailureOwner | null, counters: { __typename?: 'Counters', read: number, written: number, replayed: number, rejected: number, inDoubt: number, quarantined: number, skipped: number }, failure?: { __typename?: 'RunFailure', code: FailureCode, whatHappened: string, whatToDo: string, owner: FailureOwner, step?: RunStep | null, detail?: string | null, runId: string } | null, sync: { __typename?: 'Sync', id: string, name: string } } }>, pageInfo: { __typename?: 'PageInfo', hasNextPage: boolean, endCursor?: string | null } } };
+export type FailuresQuery = { __typename?: 'Query', failures: { __typename?: 'QueryFailuresConnection', edges: Array<{ __typename?: 'QueryFailuresConnectionEdge', node: { __typename?: 'Run', id: string, status: RunStatus, isTerminal: boolean, outcome?: RunOutcome | null, cause: RunCause, requestedBy?: string | null, isCatchingUp: boolean, totalRecords?: number | null, createdAt: string, startedAt?: string | null, finishedAt?: string | null, durationMs?: number | null, owner?: FailureOwner | null, counters: { __typename?: 'Counters', read: number, written: number, replayed: number, rejected: number, inDoubt: number, quarantined: number, skipped: number }, failure?: { __typename?: 'RunFailure', code: FailureCode, whatHappened: string, whatToDo: string, owner: FailureOwner, step?: RunStep | null, detail?: string | null, runId: string } | null, sync: { __typename?: 'Sync', id: string, name: string } } }>, pageInfo: { __typename?: 'PageInfo', hasNextPage: boolean, endCursor?: string | null } } };
+
+export type CancelRunMutationVariables = Exact<{
+  runId: Scalars['ID']['input'];
+  reason: Scalars['String']['input'];
+}>;
+
+
+export type CancelRunMutation = { __typename?: 'Mutation', cancelRun:
+    | { __typename: 'CanceledRun', willStopBy?: string | null, done: CommandStatus, run: { __typename?: 'Run', id: string, status: RunStatus, cancellation?: { __typename?: 'RunCancellation', requestedAt: string, requestedBy: string, reason: string } | null } }
+    | { __typename: 'InvalidInput', message: string, problems: Array<{ __typename?: 'InputProblem', field: string, reason: string }> }
+    | { __typename: 'NotFound', field: string, message: string }
+   };
+
+export type CursorResetPreviewQueryVariables = Exact<{
+  syncId: Scalars['ID']['input'];
+}>;
+
+
+export type CursorResetPreviewQuery = { __typename?: 'Query', cursorResetPreview?: { __typename?: 'CursorResetPreview', recordsToRead?: number | null, replayProtectedUntil?: string | null, protectionGaps: Array<ProtectionGap>, openPages: number, heldRecords: number, deliveriesInDoubt: number, runInFlight?: { __typename?: 'Run', id: string } | null } | null };
+
+export type ResetCursorMutationVariables = Exact<{
+  syncId: Scalars['ID']['input'];
+  reason: Scalars['String']['input'];
+}>;
+
+
+export type ResetCursorMutation = { __typename?: 'Mutation', resetCursor:
+    | { __typename: 'AlreadyRunning', runId: string, message: string }
+    | { __typename: 'ChangedSync', willStopBy?: string | null, done: CommandStatus, sync: { __typename?: 'Sync', id: string, name: string, status: SyncStatus, hasUnpublishedChanges: boolean, publication?: { __typename?: 'Publication', versionDigest: string } | null } }
+    | { __typename: 'InvalidInput', message: string, problems: Array<{ __typename?: 'InputProblem', field: string, reason: string }> }
+    | { __typename: 'NotFound', field: string, message: string }
+   };
+
+export type DeliveriesInDoubtQueryVariables = Exact<{
+  syncId: Scalars['ID']['input'];
+  first?: InputMaybe<Scalars['Int']['input']>;
+  after?: InputMaybe<Scalars['String']['input']>;
+}>;
+
+
+export type DeliveriesInDoubtQuery = { __typename?: 'Query', sync?: { __typename?: 'Sync', deliveriesInDoubt: { __typename?: 'SyncDeliveriesInDoubtConnection', edges: Array<{ __typename?: 'SyncDeliveriesInDoubtConnectionEdge', node: { __typename?: 'DeliveryInDoubt', intentId: string, position: number, page: string, since: string, settleableAt: string, run?: { __typename?: 'Run', id: string } | null } }>, pageInfo: { __typename?: 'PageInfo', hasNextPage: boolean, endCursor?: string | null } } } | null };
+
+export type DoubtFragment = { __typename?: 'DeliveryInDoubt', intentId: string, position: number, page: string, since: string, settleableAt: string, run?: { __typename?: 'Run', id: string } | null };
+
+export type RunDeliveriesInDoubtQueryVariables = Exact<{
+  runId: Scalars['ID']['input'];
+}>;
+
+
+export type RunDeliveriesInDoubtQuery = { __typename?: 'Query', run?: { __typename?: 'Run', deliveriesInDoubt: { __typename?: 'RunDeliveriesInDoubtConnection', edges: Array<{ __typename?: 'RunDeliveriesInDoubtConnectionEdge', node: { __typename?: 'DeliveryInDoubt', intentId: string, position: number, page: string, since: string, settleableAt: string, run?: { __typename?: 'Run', id: string } | null } }> } } | null };
+
+export type SettleDeliveryMutationVariables = Exact<{
+  input: SettleDeliveryInput;
+}>;
+
+
+export type SettleDeliveryMutation = { __typename?: 'Mutation', settleDelivery:
+    | { __typename: 'AlreadySettled', outcome: DeliverySettlement, message: string }
+    | { __typename: 'DeliveryInFlight', settleableAt: string, message: string }
+    | { __typename: 'InvalidInput', message: string, problems: Array<{ __typename?: 'InputProblem', field: string, reason: string }> }
+    | { __typename: 'NotFound', field: string, message: string }
+    | { __typename: 'SettledDelivery', settled: number, done: CommandStatus, sync: { __typename?: 'Sync', id: string } }
+   };
 
 export class TypedDocumentString<TResult, TVariables>
   extends String
@@ -1256,6 +1636,15 @@ export const ConfigurationFragmentDoc = new TypedDocumentString(`
   onRejected
   onBrokenRecord
   pageSize
+  schedule {
+    ... on IntervalSchedule {
+      everyMs
+    }
+    ... on CronSchedule {
+      expression
+      timeZone
+    }
+  }
 }
     `, {"fragmentName":"Configuration"}) as unknown as TypedDocumentString<ConfigurationFragment, unknown>;
 export const AllCountersFragmentDoc = new TypedDocumentString(`
@@ -1277,6 +1666,7 @@ export const RunSummaryFragmentDoc = new TypedDocumentString(`
   outcome
   cause
   requestedBy
+  isCatchingUp
   counters {
     ...AllCounters
   }
@@ -1327,11 +1717,18 @@ export const RefusedFragmentDoc = new TypedDocumentString(`
   ... on NothingToRetry {
     latestRetryId
   }
+  ... on DeliveryInFlight {
+    settleableAt
+  }
+  ... on AlreadySettled {
+    outcome
+  }
 }
     `, {"fragmentName":"Refused"}) as unknown as TypedDocumentString<RefusedFragment, unknown>;
 export const ChangedFragmentDoc = new TypedDocumentString(`
     fragment Changed on ChangedSync {
   done: status
+  willStopBy
   sync {
     id
     name
@@ -1352,6 +1749,18 @@ export const StartedFragmentDoc = new TypedDocumentString(`
   }
 }
     `, {"fragmentName":"Started"}) as unknown as TypedDocumentString<StartedFragment, unknown>;
+export const DoubtFragmentDoc = new TypedDocumentString(`
+    fragment Doubt on DeliveryInDoubt {
+  intentId
+  position
+  page
+  since
+  settleableAt
+  run {
+    id
+  }
+}
+    `, {"fragmentName":"Doubt"}) as unknown as TypedDocumentString<DoubtFragment, unknown>;
 export const ViewerDocument = new TypedDocumentString(`
     query Viewer {
   viewer {
@@ -1385,6 +1794,9 @@ export const SyncDocument = new TypedDocumentString(`
       }
     }
     hasUnpublishedChanges
+    nextFires
+    lastFiredAt
+    coalescedTicks
     lastRun {
       id
       status
@@ -1412,7 +1824,21 @@ export const SyncDocument = new TypedDocumentString(`
   onRejected
   onBrokenRecord
   pageSize
+  schedule {
+    ... on IntervalSchedule {
+      everyMs
+    }
+    ... on CronSchedule {
+      expression
+      timeZone
+    }
+  }
 }`) as unknown as TypedDocumentString<SyncQuery, SyncQueryVariables>;
+export const SchedulePreviewDocument = new TypedDocumentString(`
+    query SchedulePreview($schedule: ScheduleInput!, $after: DateTime!, $first: Int) {
+  schedulePreview(schedule: $schedule, after: $after, first: $first)
+}
+    `) as unknown as TypedDocumentString<SchedulePreviewQuery, SchedulePreviewQueryVariables>;
 export const RunDocument = new TypedDocumentString(`
     query Run($id: ID!) {
   run(id: $id) {
@@ -1468,6 +1894,7 @@ export const RunDocument = new TypedDocumentString(`
   outcome
   cause
   requestedBy
+  isCatchingUp
   counters {
     ...AllCounters
   }
@@ -1552,6 +1979,12 @@ export const CreateConnectionDocument = new TypedDocumentString(`
   ... on NothingToRetry {
     latestRetryId
   }
+  ... on DeliveryInFlight {
+    settleableAt
+  }
+  ... on AlreadySettled {
+    outcome
+  }
 }`) as unknown as TypedDocumentString<CreateConnectionMutation, CreateConnectionMutationVariables>;
 export const CreateSyncDocument = new TypedDocumentString(`
     mutation CreateSync($input: CreateSyncInput!) {
@@ -1578,9 +2011,16 @@ export const CreateSyncDocument = new TypedDocumentString(`
   ... on NothingToRetry {
     latestRetryId
   }
+  ... on DeliveryInFlight {
+    settleableAt
+  }
+  ... on AlreadySettled {
+    outcome
+  }
 }
 fragment Changed on ChangedSync {
   done: status
+  willStopBy
   sync {
     id
     name
@@ -1616,9 +2056,16 @@ export const UpdateSyncDocument = new TypedDocumentString(`
   ... on NothingToRetry {
     latestRetryId
   }
+  ... on DeliveryInFlight {
+    settleableAt
+  }
+  ... on AlreadySettled {
+    outcome
+  }
 }
 fragment Changed on ChangedSync {
   done: status
+  willStopBy
   sync {
     id
     name
@@ -1654,9 +2101,16 @@ export const PublishSyncDocument = new TypedDocumentString(`
   ... on NothingToRetry {
     latestRetryId
   }
+  ... on DeliveryInFlight {
+    settleableAt
+  }
+  ... on AlreadySettled {
+    outcome
+  }
 }
 fragment Changed on ChangedSync {
   done: status
+  willStopBy
   sync {
     id
     name
@@ -1692,9 +2146,16 @@ export const PauseSyncDocument = new TypedDocumentString(`
   ... on NothingToRetry {
     latestRetryId
   }
+  ... on DeliveryInFlight {
+    settleableAt
+  }
+  ... on AlreadySettled {
+    outcome
+  }
 }
 fragment Changed on ChangedSync {
   done: status
+  willStopBy
   sync {
     id
     name
@@ -1730,9 +2191,16 @@ export const ResumeSyncDocument = new TypedDocumentString(`
   ... on NothingToRetry {
     latestRetryId
   }
+  ... on DeliveryInFlight {
+    settleableAt
+  }
+  ... on AlreadySettled {
+    outcome
+  }
 }
 fragment Changed on ChangedSync {
   done: status
+  willStopBy
   sync {
     id
     name
@@ -1768,6 +2236,12 @@ export const RunSyncDocument = new TypedDocumentString(`
   ... on NothingToRetry {
     latestRetryId
   }
+  ... on DeliveryInFlight {
+    settleableAt
+  }
+  ... on AlreadySettled {
+    outcome
+  }
 }
 fragment Started on StartedRun {
   started: status
@@ -1800,6 +2274,12 @@ export const RetryRunDocument = new TypedDocumentString(`
   }
   ... on NothingToRetry {
     latestRetryId
+  }
+  ... on DeliveryInFlight {
+    settleableAt
+  }
+  ... on AlreadySettled {
+    outcome
   }
 }
 fragment Started on StartedRun {
@@ -1921,6 +2401,7 @@ export const RunsDocument = new TypedDocumentString(`
   outcome
   cause
   requestedBy
+  isCatchingUp
   counters {
     ...AllCounters
   }
@@ -1974,6 +2455,7 @@ export const FailuresDocument = new TypedDocumentString(`
   outcome
   cause
   requestedBy
+  isCatchingUp
   counters {
     ...AllCounters
   }
@@ -2006,3 +2488,193 @@ fragment AllCounters on Counters {
   quarantined
   skipped
 }`) as unknown as TypedDocumentString<FailuresQuery, FailuresQueryVariables>;
+export const CancelRunDocument = new TypedDocumentString(`
+    mutation CancelRun($runId: ID!, $reason: String!) {
+  cancelRun(input: {runId: $runId, reason: $reason}) {
+    __typename
+    ... on CanceledRun {
+      done: status
+      willStopBy
+      run {
+        id
+        status
+        cancellation {
+          requestedAt
+          requestedBy
+          reason
+        }
+      }
+    }
+    ...Refused
+  }
+}
+    fragment Refused on Refusal {
+  message
+  ... on InvalidInput {
+    problems {
+      field
+      reason
+    }
+  }
+  ... on NotFound {
+    field
+  }
+  ... on AlreadyRunning {
+    runId
+  }
+  ... on NothingToRetry {
+    latestRetryId
+  }
+  ... on DeliveryInFlight {
+    settleableAt
+  }
+  ... on AlreadySettled {
+    outcome
+  }
+}`) as unknown as TypedDocumentString<CancelRunMutation, CancelRunMutationVariables>;
+export const CursorResetPreviewDocument = new TypedDocumentString(`
+    query CursorResetPreview($syncId: ID!) {
+  cursorResetPreview(syncId: $syncId) {
+    recordsToRead
+    replayProtectedUntil
+    protectionGaps
+    openPages
+    heldRecords
+    deliveriesInDoubt
+    runInFlight {
+      id
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<CursorResetPreviewQuery, CursorResetPreviewQueryVariables>;
+export const ResetCursorDocument = new TypedDocumentString(`
+    mutation ResetCursor($syncId: ID!, $reason: String!) {
+  resetCursor(input: {syncId: $syncId, reason: $reason}) {
+    __typename
+    ...Changed
+    ...Refused
+  }
+}
+    fragment Refused on Refusal {
+  message
+  ... on InvalidInput {
+    problems {
+      field
+      reason
+    }
+  }
+  ... on NotFound {
+    field
+  }
+  ... on AlreadyRunning {
+    runId
+  }
+  ... on NothingToRetry {
+    latestRetryId
+  }
+  ... on DeliveryInFlight {
+    settleableAt
+  }
+  ... on AlreadySettled {
+    outcome
+  }
+}
+fragment Changed on ChangedSync {
+  done: status
+  willStopBy
+  sync {
+    id
+    name
+    status
+    hasUnpublishedChanges
+    publication {
+      versionDigest
+    }
+  }
+}`) as unknown as TypedDocumentString<ResetCursorMutation, ResetCursorMutationVariables>;
+export const DeliveriesInDoubtDocument = new TypedDocumentString(`
+    query DeliveriesInDoubt($syncId: ID!, $first: Int, $after: String) {
+  sync(id: $syncId) {
+    deliveriesInDoubt(first: $first, after: $after) {
+      edges {
+        node {
+          ...Doubt
+        }
+      }
+      pageInfo {
+        hasNextPage
+        endCursor
+      }
+    }
+  }
+}
+    fragment Doubt on DeliveryInDoubt {
+  intentId
+  position
+  page
+  since
+  settleableAt
+  run {
+    id
+  }
+}`) as unknown as TypedDocumentString<DeliveriesInDoubtQuery, DeliveriesInDoubtQueryVariables>;
+export const RunDeliveriesInDoubtDocument = new TypedDocumentString(`
+    query RunDeliveriesInDoubt($runId: ID!) {
+  run(id: $runId) {
+    deliveriesInDoubt {
+      edges {
+        node {
+          ...Doubt
+        }
+      }
+    }
+  }
+}
+    fragment Doubt on DeliveryInDoubt {
+  intentId
+  position
+  page
+  since
+  settleableAt
+  run {
+    id
+  }
+}`) as unknown as TypedDocumentString<RunDeliveriesInDoubtQuery, RunDeliveriesInDoubtQueryVariables>;
+export const SettleDeliveryDocument = new TypedDocumentString(`
+    mutation SettleDelivery($input: SettleDeliveryInput!) {
+  settleDelivery(input: $input) {
+    __typename
+    ... on SettledDelivery {
+      done: status
+      settled
+      sync {
+        id
+      }
+    }
+    ...Refused
+  }
+}
+    fragment Refused on Refusal {
+  message
+  ... on InvalidInput {
+    problems {
+      field
+      reason
+    }
+  }
+  ... on NotFound {
+    field
+  }
+  ... on AlreadyRunning {
+    runId
+  }
+  ... on NothingToRetry {
+    latestRetryId
+  }
+  ... on DeliveryInFlight {
+    settleableAt
+  }
+  ... on AlreadySettled {
+    outcome
+  }
+}`) as unknown as TypedDocumentString<SettleDeliveryMutation, SettleDeliveryMutationVariables>;

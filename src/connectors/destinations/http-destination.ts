@@ -55,6 +55,7 @@ export function createHttpDestination({ client }: HttpDestinationOptions): Desti
     connectionConfig: httpConnectionConfig,
     credentials: storedCredentials,
     objectOptions: storedObjectOptions,
+    requestDeadlineMs: (options) => httpObjectOptions.parse(options).requestDeadlineMs,
     describeObjectProblem,
     open: async (request) => new HttpWriter(client, request),
   }
@@ -149,7 +150,7 @@ class HttpWriter implements DestinationWriter {
     // With one record there is no doubt about which is guilty.
     return call.records.length === 1
       ? answerAll(call, verdict)
-      : { kind: 'refused', reason: verdict.reason }
+      : { kind: 'refused', reason: verdict.reason, isTooLarge: result.status === 413 }
   }
 
   #classify(response: HttpResponse): StatusClass {
@@ -169,6 +170,8 @@ class HttpWriter implements DestinationWriter {
       deadlineMs: this.requestDeadlineMs,
       maxResponseBytes: DEFAULT_MAX_RESPONSE_BYTES + call.records.length * RESULT_BYTES,
       signal: call.signal,
+      // Where an unknown outcome is work for a person, none is risked to save a handshake.
+      reusesConnections: this.deliveryClass === 'idempotent',
       beforeSend: () => call.beforeSend(),
     })
   }

@@ -1,5 +1,5 @@
 /** Runs as people see them: history, attempts, the DLQ, rejected records. Every read names the workspace (I13). */
-import { and, asc, eq, inArray, isNull, or, type SQL, sql } from 'drizzle-orm'
+import { and, asc, eq, inArray, isNull, ne, or, type SQL, sql } from 'drizzle-orm'
 import {
   FAILURE_CATALOGUE,
   FAILURE_CODES,
@@ -19,6 +19,7 @@ const COLUMNS = {
   status: run.status,
   cause: run.cause,
   requestedBy: run.requestedBy,
+  isCatchingUp: run.isCatchingUp,
   dueAt: run.dueAt,
   attemptAllowance: run.attemptAllowance,
   claims: run.claims,
@@ -38,6 +39,9 @@ const COLUMNS = {
   failureStep: run.failureStep,
   failureSubject: run.failureSubject,
   failureDetail: run.failureDetail,
+  cancelRequestedAt: run.cancelRequestedAt,
+  cancelRequestedBy: run.cancelRequestedBy,
+  cancelReason: run.cancelReason,
   retryOf: run.retryOf,
   resolvedAt: run.resolvedAt,
   resolvedByRunId: run.resolvedByRunId,
@@ -141,10 +145,14 @@ export async function findLastRuns(
     .orderBy(run.syncId, sql`${run.id} desc`)
 }
 
-/** The runs that retry one of the given runs. */
+/** The runs that retry one of the given runs; a canceled retry does not count. */
 export async function findRetries(handle: Handle, workspaceId: string, runIds: readonly string[]) {
   return await selectRuns(handle).where(
-    and(eq(run.workspaceId, workspaceId), inArray(run.retryOf, [...runIds])),
+    and(
+      eq(run.workspaceId, workspaceId),
+      inArray(run.retryOf, [...runIds]),
+      ne(run.status, 'canceled'),
+    ),
   )
 }
 

@@ -2,7 +2,14 @@
 import { and, eq, inArray, type SQL, sql } from 'drizzle-orm'
 import { readSyncConfig } from '../../domain/sync.ts'
 import type { Handle } from '../database.ts'
-import { connection, publication, sync, syncVersion, workspace } from '../schema.ts'
+import {
+  connection,
+  publication,
+  sync,
+  syncSchedule,
+  syncVersion,
+  workspace,
+} from '../schema-configuration.ts'
 import { type KeysetPage, keysetOrder, keysetRange } from './keyset.ts'
 
 export async function findSyncsByIds(handle: Handle, workspaceId: string, ids: readonly string[]) {
@@ -38,6 +45,9 @@ async function selectSyncs(handle: Handle, isWanted: SQL | undefined, page?: Key
       approvedBy: publication.approvedBy,
       publishedAt: publication.publishedAt,
       publishedConfig: syncVersion.config,
+      scheduleAnchorAt: syncSchedule.anchorAt,
+      firedAt: syncSchedule.firedAt,
+      coalescedTicks: syncSchedule.coalesced,
     })
     .from(sync)
     .leftJoin(publication, eq(publication.id, sync.publicationId))
@@ -45,6 +55,7 @@ async function selectSyncs(handle: Handle, isWanted: SQL | undefined, page?: Key
       syncVersion,
       and(eq(syncVersion.syncId, sync.id), eq(syncVersion.digest, publication.versionDigest)),
     )
+    .leftJoin(syncSchedule, eq(syncSchedule.syncId, sync.id))
     .where(isWanted)
     .$dynamic()
   const rows = await (page ? query.orderBy(keysetOrder(sync.id, page)).limit(page.limit) : query)

@@ -1,0 +1,11 @@
+/** Tells the bus where a run stands now, after that was committed. Best effort: the database is the truth. */
+import { progressToMessage, type RunProgress } from '../domain/progress.ts'
+import { type Bus, runChannel, WAKE_CHANNEL } from './bus.ts'
+
+/** Whoever watches the run hears of it; a run that is queued wakes the pools. */
+export async function announceRun(bus: Bus, progress: RunProgress): Promise<void> {
+  await bus.publish(runChannel(progress.runId), progressToMessage(progress))
+  if (progress.status === 'queued') {
+    await bus.publish(WAKE_CHANNEL, {})
+  }
+}

@@ -1,0 +1,129 @@
+/**
+ * What earlier attempts left in flight, and whom it concerns.
+ *
+ * An intent keeps the class of the call that it reserved. Of class `none`: nothing of its identities is
+ * sent until a person has settled it (I16). Of class `idempotent`: it is sent again from its open page; until
+ * then an older record of its identities waits, and another content of them waits for its quiet time.
+ * Both names count, the source's and the destination's, so that neither a changed row nor a changed
+ * mapping hides anything.
+ */
+import { RECORD_DIGEST_BYTES } from '../domain/delivery.ts'
+import type { LeftIntent } from '../store/ledger.ts'
+import { unpackHashes } from './prepare-page.ts'
+
+interface Named {
+  readonly identityHash: string
+  readonly destinationIdentityHash: string
+}
+
+interface Placed extends Named {
+  readonly position: number
+}
+
+/** One record of an intent of class `idempotent`. */
+interface InFlight {
+  readonly pageDigest: string
+  readonly ordinal: number
+  readonly position: number
+  readonly recordDigest: string
+  readonly quietAtMs: number
+}
+
+export class LeftIntents {
+  readonly #doubtful = new Set<string>()
+  readonly #inFlight = new Map<string, InFlight[]>()
+
+  /** `loadedAtMs`: the monotonic moment at which they were read. */
+  constructor(intents: readonly LeftIntent[], loadedAtMs: number) {
+    for (const intent of intents) {
+      const destinations = unpackHashes(intent.destinationIdentities)
+      const ofPage = unpackHashes(intent.pageIdentities ?? '')
+      const own = intent.identities === null ? null : unpackHashes(intent.identities)
+      for (const [index, position] of intent.positions.entries()) {
+        const hashes = [own ? own[index] : ofPage[position], destinations[index]].filter(
+          (hash) => hash !== undefined,
+        )
+        if (intent.deliveryClass === 'none') {
+          for (const hash of hashes) {
+            this.#doubtful.add(hash)
+          }
+        } else {
+          this.#note(hashes, toInFlight(intent, index, loadedAtMs))
+        }
+      }
+    }
+  }
+
+  /** From now on nothing of the record's identities is sent. */
+  addDoubt(record: Named): void {
+    this.#doubtful.add(record.identityHash)
+    this.#doubtful.add(record.destinationIdentityHash)
+  }
+
+  isDoubtful(record: Named): boolean {
+    return (
+      this.#doubtful.has(record.identityHash) || this.#doubtful.has(record.destinationIdentityHash)
+    )
+  }
+
+  isDoubtfulIdentity(identityHash: string): boolean {
+    return this.#doubtful.has(identityHash)
+  }
+
+  /** Whether a later record of the record's identities is in flight: sent now, this one would overwrite it. */
+  isOvertaken(record: Placed, ordinal: number): boolean {
+    return this.#find(record).some(
+      (later) =>
+        later.ordinal > ordinal || (later.ordinal === ordinal && later.position > record.position),
+    )
+  }
+
+  /**
+   * The monotonic moment before which another content of the record's identities may still land; null:
+   * the record may be sent at once, as it is what was sent, or nothing of it is in flight.
+   */
+  findQuietAtMs(
+    record: Placed & { readonly recordDigest: string },
+    pageDigest: string,
+  ): number | null {
+    const others = this.#find(record).filter(
+      (other) =>
+        other.pageDigest !== pageDigest ||
+        other.position !== record.position ||
+        other.recordDigest !== record.recordDigest,
+    )
+    return others.length > 0 ? Math.max(...others.map((other) => other.quietAtMs)) : null
+  }
+
+  #note(hashes: readonly string[], inFlight: InFlight): void {
+    for (const hash of new Set(hashes)) {
+      const noted = this.#inFlight.get(hash)
+      if (noted) {
+        noted.push(inFlight)
+      } else {
+        this.#inFlight.set(hash, [inFlight])
+      }
+    }
+  }
+
+  #find(record: Named): readonly InFlight[] {
+    if (this.#inFlight.size === 0) {
+      return []
+    }
+    return [
+      ...(this.#inFlight.get(record.identityHash) ?? []),
+      ...(this.#inFlight.get(record.destinationIdentityHash) ?? []),
+    ]
+  }
+}
+
+function toInFlight(intent: LeftIntent, index: number, loadedAtMs: number): InFlight {
+  const width = RECORD_DIGEST_BYTES * 2
+  return {
+    pageDigest: intent.pageDigest,
+    ordinal: intent.pageOrdinal ?? Number.POSITIVE_INFINITY,
+    position: intent.positions[index] ?? -1,
+    recordDigest: intent.recordDigests.slice(index * width, (index + 1) * width),
+    quietAtMs: loadedAtMs + intent.quietInMs,
+  }
+}

@@ -1,0 +1,154 @@
+/**
+ * The tables of what people set up: workspaces, tokens, connections, syncs, their versions and schedules.
+ *
+ * Invariants that the database itself keeps: a sync is published exactly when it is no draft; a paused
+ * one has a cause; a slot to come belongs to a schedule.
+ */
+import { sql } from 'drizzle-orm'
+import {
+  check,
+  foreignKey,
+  index,
+  pgTable,
+  primaryKey,
+  text,
+  uniqueIndex,
+  uuid,
+} from 'drizzle-orm/pg-core'
+import type { PauseCause, SyncStatus } from '../domain/sync.ts'
+import { bytes, count, instant, json, oneOf } from './columns.ts'
+
+export const workspace = pgTable('workspace', {
+  id: uuid('id').primaryKey(),
+  name: text('name').notNull(),
+  createdAt: instant('created_at').notNull().defaultNow(),
+})
+
+/** A bearer token; only its hash is kept. */
+export const accessToken = pgTable(
+  'access_token',
+  {
+    id: uuid('id').primaryKey(),
+    workspaceId: uuid('workspace_id')
+      .notNull()
+      .references(() => workspace.id),
+    name: text('name').notNull(),
+    tokenHash: bytes('token_hash').notNull(),
+    createdAt: instant('created_at').notNull().defaultNow(),
+    expiresAt: instant('expires_at'),
+    revokedAt: instant('revoked_at'),
+  },
+  (table) => [uniqueIndex('access_token_hash').on(table.tokenHash)],
+)
+
+export const connection = pgTable(
+  'connection',
+  {
+    id: uuid('id').primaryKey(),
+    workspaceId: uuid('workspace_id')
+      .notNull()
+      .references(() => workspace.id),
+    name: text('name').notNull(),
+    /** The connector's type, such as `file` or `http`. */
+    type: text('type').notNull(),
+    config: json('config').notNull(),
+    /** JSON, sealed for this row's id; null: the connector takes no credentials. */
+    sealedCredentials: text('sealed_credentials'),
+    createdAt: instant('created_at').notNull().defaultNow(),
+    updatedAt: instant('updated_at').notNull().defaultNow(),
+  },
+  (table) => [uniqueIndex('connection_name').on(table.workspaceId, table.name)],
+)
+
+export const sync = pgTable(
+  'sync',
+  {
+    id: uuid('id').primaryKey(),
+    workspaceId: uuid('workspace_id')
+      .notNull()
+      .references(() => workspace.id),
+    name: text('name').notNull(),
+    status: text('status').$type<SyncStatus>().notNull().default('draft'),
+    pauseCause: text('pause_cause').$type<PauseCause>(),
+    pauseReason: text('pause_reason'),
+    pausedBy: text('paused_by'),
+    pausedAt: instant('paused_at'),
+    /** The draft: what the next publication will attest. A domain `SyncConfig`. */
+    draft: json('draft').notNull(),
+    sourceConnectionId: uuid('source_connection_id')
+      .notNull()
+      .references(() => connection.id),
+    destinationConnectionId: uuid('destination_connection_id')
+      .notNull()
+      .references(() => connection.id),
+    publicationId: uuid('publication_id'),
+    createdAt: instant('created_at').notNull().defaultNow(),
+    updatedAt: instant('updated_at').notNull().defaultNow(),
+  },
+  (table) => [
+    uniqueIndex('sync_name').on(table.workspaceId, table.name),
+    check('sync_status', oneOf('status', "'draft', 'active', 'pausing', 'paused'")),
+    check(
+      'sync_paused_iff_cause',
+      sql`(status in ('pausing', 'paused')) = (pause_cause is not null)`,
+    ),
+    check('sync_published_iff_not_draft', sql`(status = 'draft') = (publication_id is null)`),
+  ],
+)
+
+/** Immutable; named by the digest of its configuration. */
+export const syncVersion = pgTable(
+  'sync_version',
+  {
+    syncId: uuid('sync_id')
+      .notNull()
+      .references(() => sync.id),
+    digest: text('digest').notNull(),
+    config: json('config').notNull(),
+    createdAt: instant('created_at').notNull().defaultNow(),
+  },
+  (table) => [primaryKey({ columns: [table.syncId, table.digest] })],
+)
+
+export const publication = pgTable(
+  'publication',
+  {
+    id: uuid('id').primaryKey(),
+    syncId: uuid('sync_id').notNull(),
+    versionDigest: text('version_digest').notNull(),
+    publishedBy: text('published_by').notNull(),
+    approvedBy: text('approved_by'),
+    publishedAt: instant('published_at').notNull().defaultNow(),
+  },
+  (table) => [
+    foreignKey({
+      columns: [table.syncId, table.versionDigest],
+      foreignColumns: [syncVersion.syncId, syncVersion.digest],
+    }),
+    index('publication_sync').on(table.syncId, table.id),
+  ],
+)
+
+/** When a sync runs by itself: the published version's schedule and the slot that comes next. */
+export const syncSchedule = pgTable(
+  'sync_schedule',
+  {
+    syncId: uuid('sync_id')
+      .primaryKey()
+      .references(() => sync.id),
+    /** A domain `Schedule`; null: the published version has none any more. */
+    schedule: json('schedule'),
+    /** From when intervals count. */
+    anchorAt: instant('anchor_at').notNull(),
+    /** The next slot to fire: whoever fires it moves it on; null: nothing will (no schedule, or not active). */
+    slotAt: instant('slot_at'),
+    /** The slot that started a run last. */
+    firedAt: instant('fired_at'),
+    /** Slots that found a run of the sync queued or running, and started nothing. */
+    coalesced: count('coalesced'),
+  },
+  (table) => [
+    index('sync_schedule_slot').on(table.slotAt).where(sql`slot_at is not null`),
+    check('sync_schedule_slot_of_schedule', sql`slot_at is null or schedule is not null`),
+  ],
+)

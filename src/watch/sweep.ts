@@ -1,0 +1,133 @@
+/**
+ * Closes the runs of scheduled syncs that stopped reporting, and queues another.
+ *
+ * One run of a sync is in flight at a time, so a run that stays "running" with nobody at work on it takes
+ * in every tick after it: the schedule stands still, and nothing fails.
+ *
+ * Recovery hands a silent worker's run on within seconds; this is what is left when that did not happen,
+ * for whatever reason, for an hour. Invariants: nothing is closed that holds its lease, whose worker has
+ * been seen to beat, or that this process is at work on; who could not look (at the database, or at the
+ * lease) has seen nothing.
+ */
+import { announceRun } from '../coordination/announce.ts'
+import type { Bus } from '../coordination/bus.ts'
+import type { Leases } from '../coordination/lease.ts'
+import { failure } from '../domain/failure.ts'
+import { formatLeaseToken, leaseName } from '../domain/lease.ts'
+import type { Clock, Instant } from '../runtime/clock.ts'
+import type { Logger } from '../runtime/logger.ts'
+import type { IdSource } from '../runtime/random.ts'
+import { PeriodicService, type Service } from '../runtime/service.ts'
+import type { Database } from '../store/database.ts'
+import { listLongAttempts, sweepRun } from '../store/sweeps.ts'
+import type { RunningRun } from '../store/workers.ts'
+
+export interface SweepOptions {
+  readonly database: Database
+  readonly leases: Leases
+  readonly bus: Bus
+  readonly clock: Clock
+  readonly logger: Logger
+  readonly ids: IdSource
+  readonly workerId: string
+  readonly intervalMs: number
+  readonly stuckAfterMs: number
+  /** How often workers beat, and how long no beat must be seen. */
+  readonly beatMs: number
+  readonly silentAfterMs: number
+  /** The runs that this process is at work on. */
+  ownRunIds(): ReadonlySet<string>
+}
+
+export class Sweep implements Service {
+  readonly name = 'sweep'
+  readonly #options: SweepOptions
+  readonly #rounds: PeriodicService
+
+  constructor(options: SweepOptions) {
+    this.#options = options
+    this.#rounds = new PeriodicService({
+      name: this.name,
+      intervalMs: options.intervalMs,
+      clock: options.clock,
+      logger: options.logger,
+      round: (signal) => this.#round(signal, null),
+    })
+  }
+
+  start(): void {
+    this.#rounds.start()
+  }
+
+  async stop(): Promise<void> {
+    await this.#rounds.stop()
+  }
+
+  /** One sweep, by the database's clock or as if at the moment that a test gives. */
+  async runOnce(now: Instant | null = null): Promise<void> {
+    await this.#round(new AbortController().signal, now)
+  }
+
+  async #round(signal: AbortSignal, now: Instant | null): Promise<void> {
+    for (const run of await this.#findSilent(signal, now)) {
+      if (!(await this.#holdsLease(run))) {
+        await this.#close(run)
+      }
+    }
+  }
+
+  /**
+   * Silence is observed, not computed: candidates are looked at again and again for `silentAfterMs` of
+   * this process's monotonic time. A look that fails ends the sweep; the next one begins anew.
+   */
+  async #findSilent(signal: AbortSignal, now: Instant | null): Promise<readonly RunningRun[]> {
+    const { clock, beatMs, silentAfterMs } = this.#options
+    let silent = await this.#look(now)
+    const sinceMs = clock.monotonicMs()
+    while (silent.length > 0 && clock.monotonicMs() - sinceMs < silentAfterMs) {
+      await clock.sleep(beatMs, signal)
+      const seen = silent
+      const again = await this.#look(now)
+      silent = again.filter((run) => seen.some((before) => this.#isUnchanged(before, run)))
+    }
+    return silent
+  }
+
+  async #look(now: Instant | null): Promise<readonly RunningRun[]> {
+    const { database, stuckAfterMs } = this.#options
+    const own = this.#options.ownRunIds()
+    const long = await listLongAttempts(database, { stuckAfterMs, now })
+    return long.filter((run) => !own.has(run.runId))
+  }
+
+  /** A run of this process's own that it is not at work on was dropped, however well this process beats. */
+  #isUnchanged(before: RunningRun, run: RunningRun): boolean {
+    const isSame = before.runId === run.runId && before.epoch === run.epoch
+    return isSame && (run.workerId === this.#options.workerId || before.beatN === run.beatN)
+  }
+
+  /** Throws when Redis is out of reach: then nothing is closed. */
+  async #holdsLease({ syncId, epoch, runId }: RunningRun): Promise<boolean> {
+    const holder = await this.#options.leases.findHolder(leaseName(syncId))
+    return holder === formatLeaseToken({ epoch, runId })
+  }
+
+  async #close(run: RunningRun): Promise<void> {
+    const { database, bus, ids, logger } = this.#options
+    const { runId, syncId, workerId } = run
+    const nextRunId = ids.next()
+    const swept = await sweepRun(database, run, {
+      failure: failure('stale_job_swept'),
+      nextRunId,
+    })
+    if (!swept) {
+      return // it has moved on, or its worker has beaten after all
+    }
+    const isReplaced = swept.queued !== null
+    logger.warn('run.swept', { runId, syncId, workerId, nextRunId: isReplaced ? nextRunId : null })
+    await announceRun(bus, swept.closed)
+    if (swept.queued) {
+      await announceRun(bus, swept.queued)
+    }
+  }
+}

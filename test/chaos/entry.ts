@@ -1,0 +1,66 @@
+/**
+ * The app as a process that can be killed, stopped or blocked at a fault point.
+ *
+ * It is composed as main.ts does it, with a fault hook on top: production configuration has no test
+ * switches. What the environment arms, each as `point:n`, "when that point is reached for the n-th time":
+ *   CHAOS_KILL   SIGKILL to itself
+ *   CHAOS_STOP   SIGSTOP to itself; somebody else sends SIGCONT
+ *   CHAOS_BLOCK  with a third part, milliseconds: nothing else runs in this process for so long
+ * Each is told on stdout before it happens, as `chaos <mode> <point> <epoch milliseconds>`.
+ */
+import { writeSync } from 'node:fs'
+import { startApp } from '../../src/app.ts'
+import { readConfig } from '../../src/config.ts'
+import { FAULT_POINTS, type FaultHook, type FaultPoint } from '../../src/engine/fault-points.ts'
+
+interface ArmedFault {
+  readonly point: FaultPoint
+  readonly nth: number
+  carryOut(): void
+}
+
+const MODES = {
+  KILL: () => process.kill(process.pid, 'SIGKILL'),
+  STOP: () => process.kill(process.pid, 'SIGSTOP'),
+  BLOCK: (ms: number) => {
+    const endMs = performance.now() + ms
+    while (performance.now() < endMs) {
+      // Nothing else gets its turn: timers, answers, beats.
+    }
+  },
+} as const
+
+function readArmed(mode: keyof typeof MODES): ArmedFault[] {
+  const text = process.env[`CHAOS_${mode}`]
+  if (!text) {
+    return []
+  }
+  const [name, nth, ms] = text.split(':')
+  const point = FAULT_POINTS.find((known) => known === name)
+  if (!point || !Number.isInteger(Number(nth))) {
+    throw new Error(`CHAOS_${mode}: ${text} is not point:n with a fault point of the engine.`)
+  }
+  const carryOut = () => {
+    writeSync(1, `chaos ${mode.toLowerCase()} ${point} ${Date.now()}\n`)
+    MODES[mode](Number(ms ?? 0))
+  }
+  return [{ point, nth: Number(nth), carryOut }]
+}
+
+function createFaults(): FaultHook {
+  const armed = (Object.keys(MODES) as (keyof typeof MODES)[]).flatMap(readArmed)
+  const reached = new Map<FaultPoint, number>()
+  return (point) => {
+    const count = (reached.get(point) ?? 0) + 1
+    reached.set(point, count)
+    for (const fault of armed) {
+      if (fault.point === point && fault.nth === count) {
+        fault.carryOut()
+      }
+    }
+  }
+}
+
+const app = await startApp(readConfig(process.env), { faults: createFaults() })
+process.stdout.write(`tajo-sync serves ${app.address}/health\n`)
+process.once('SIGTERM', () => void app.stop().then(() => process.exit(0)))

@@ -1,0 +1,40 @@
+/** An unknown outcome at a destination of class NONE is work for a person: no idle connection is risked there (I12). */
+import { afterAll, afterEach, beforeEach, expect, it } from 'vitest'
+import { createHttpDestination } from '../../src/connectors/destinations/http-destination.ts'
+import { createHttpClient } from '../../src/connectors/http-client.ts'
+import { systemClock } from '../../src/runtime/clock.ts'
+import {
+  type RecordingDestination,
+  startRecordingDestination,
+} from '../support/recording-destination.ts'
+import { deliver, outgoingRecords } from './destination-suite.ts'
+
+const client = createHttpClient({ clock: systemClock })
+const connector = createHttpDestination({ client })
+let standIn: RecordingDestination
+beforeEach(async () => {
+  standIn = await startRecordingDestination()
+})
+afterEach(() => standIn.close())
+afterAll(() => client.close())
+
+it.each([
+  ['IDEMPOTENT', 1],
+  ['NONE', 3],
+])(
+  'three calls of class %s, one after the other, take %i connections',
+  async (deliveryClass, taken) => {
+    const writer = await connector.open({
+      config: { baseUrl: standIn.url },
+      credentials: {},
+      object: '/contacts',
+      options: connector.objectOptions.parse({ deliveryClass }),
+      signal: new AbortController().signal,
+    })
+    for (const record of outgoingRecords(3)) {
+      await deliver(writer, [record])
+    }
+    expect(standIn.requests).toHaveLength(3)
+    expect(standIn.connections()).toBe(taken)
+  },
+)

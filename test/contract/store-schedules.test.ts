@@ -1,0 +1,271 @@
+/** Slots and their firing on both databases: exactly once a slot, by any number of schedulers (I14). */
+import { sql } from 'drizzle-orm'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createMemoryBus } from '../../src/coordination/memory/bus.ts'
+import type { Schedule } from '../../src/domain/schedule.ts'
+import { Scheduler } from '../../src/engine/scheduler.ts'
+import { systemClock } from '../../src/runtime/clock.ts'
+import { createIdSource, systemRandom } from '../../src/runtime/random.ts'
+import type { Database } from '../../src/store/database.ts'
+import { enqueueRun } from '../../src/store/runs.ts'
+import { findSlots, fireSlot, listDueSlots, storeSlots } from '../../src/store/schedules.ts'
+import {
+  createTestDatabase,
+  DATABASE_KINDS,
+  type TestDatabase,
+  useDatabase,
+} from '../support/databases.ts'
+import { createRecordingLogger } from '../support/recording-logger.ts'
+import { createSignal } from '../support/signal.ts'
+import { newId, newRun, type SeededSync, seedSync } from '../support/store-seed.ts'
+
+const MINUTE_MS = 60_000
+const HOURLY: Schedule = { kind: 'interval', everyMs: 60 * MINUTE_MS }
+/** Far from now, so that a test's frozen time finds its own slots only. */
+const START_MS = Date.parse('2020-01-01T00:00:00.123Z')
+
+interface Slots {
+  readonly slotMs: number | null
+  readonly firedMs: number | null
+  readonly coalesced: number
+}
+
+async function slotsOf(database: Database, { syncId }: SeededSync): Promise<Slots | undefined> {
+  const [row] = await database.rows<Slots & Record<string, unknown>>(sql`
+    select (extract(epoch from slot_at) * 1000)::float8 as "slotMs",
+           (extract(epoch from fired_at) * 1000)::float8 as "firedMs", coalesced
+    from sync_schedule where sync_id = ${syncId}`)
+  return row
+}
+
+async function runsOf(database: Database, { syncId }: SeededSync) {
+  return await database.rows<{ cause: string; status: string; isCatchingUp: boolean }>(sql`
+    select cause, status, is_catching_up as "isCatchingUp", attempt_allowance as "allowance",
+           publication_id as "publicationId", requested_by as "requestedBy"
+    from run where sync_id = ${syncId} order by id`)
+}
+
+async function endRuns(database: Database, { syncId }: SeededSync): Promise<void> {
+  await database.rows(sql`update run set status = 'canceled', finished_at = now()
+    where sync_id = ${syncId} and status = 'queued'`)
+}
+
+async function seedScheduled(
+  database: Database,
+  given: { readonly slotMs?: number; readonly schedule?: Schedule } = {},
+): Promise<SeededSync> {
+  const schedule = given.schedule ?? HOURLY
+  const sync = await seedSync(database, { schedule })
+  const slotMs = given.slotMs ?? START_MS
+  await storeSlots(database, sync.syncId, { schedule, anchorMs: START_MS, slotMs })
+  return sync
+}
+
+async function setStatus(database: Database, { syncId }: SeededSync, status: string) {
+  await database.rows(sql`update sync set status = ${status},
+    pause_cause = case when ${status} in ('pausing', 'paused') then 'person' end
+    where id = ${syncId}`)
+}
+
+/** Nothing of a test's may be due in the next one's time. */
+async function rest(database: Database): Promise<void> {
+  await database.rows(sql`update sync_schedule set slot_at = null`)
+}
+
+function createScheduler(database: Database, logger = createRecordingLogger()) {
+  return new Scheduler({
+    database,
+    bus: createMemoryBus(logger),
+    clock: systemClock,
+    logger,
+    ids: createIdSource(systemClock, systemRandom),
+    intervalMs: MINUTE_MS,
+  })
+}
+
+describe.each(DATABASE_KINDS)('slots on %s', (kind) => {
+  const database = useDatabase(kind)
+  const look = (ms: number) => createScheduler(database()).runOnce(new Date(ms))
+
+  it('keep their milliseconds, and are found with the time by which they are due', async () => {
+    const sync = await seedScheduled(database())
+    const now = new Date(START_MS + 5)
+    const { slots, nowMs } = await findSlots(database(), sync.syncId, now)
+    expect(slots).toEqual({ schedule: HOURLY, anchorMs: START_MS, slotMs: START_MS })
+    expect(nowMs).toBe(START_MS + 5)
+    const other = await seedSync(database())
+    expect((await findSlots(database(), other.syncId)).slots).toBeNull()
+    const due = await listDueSlots(database(), { limit: 10, now, after: null })
+    expect(due.filter(({ syncId }) => syncId === sync.syncId)).toHaveLength(1)
+    await rest(database())
+  })
+
+  it('start a run of the published version in their time, and not before', async () => {
+    const sync = await seedScheduled(database())
+    await look(START_MS - 1)
+    expect(await runsOf(database(), sync)).toEqual([])
+    await look(START_MS)
+    expect(await runsOf(database(), sync)).toEqual([
+      {
+        cause: 'schedule',
+        status: 'queued',
+        isCatchingUp: false,
+        allowance: 5,
+        publicationId: sync.publicationId,
+        requestedBy: null,
+      },
+    ])
+    expect(await slotsOf(database(), sync)).toEqual({
+      slotMs: START_MS + HOURLY.everyMs,
+      firedMs: START_MS,
+      coalesced: 0,
+    })
+    await rest(database())
+  })
+
+  it('that find a run queued or running start nothing, and are counted', async () => {
+    const sync = await seedScheduled(database())
+    await enqueueRun(database(), newRun(sync))
+    await look(START_MS)
+    await look(START_MS + HOURLY.everyMs)
+    expect((await runsOf(database(), sync)).map(({ cause }) => cause)).toEqual(['run_now'])
+    expect(await slotsOf(database(), sync)).toEqual({
+      slotMs: START_MS + 2 * HOURLY.everyMs,
+      firedMs: null,
+      coalesced: 2,
+    })
+    await endRuns(database(), sync)
+    await look(START_MS + 2 * HOURLY.everyMs)
+    expect(await runsOf(database(), sync)).toHaveLength(2)
+    await rest(database())
+  })
+
+  it('that were missed give one run, marked as catching up, and go on with the next', async () => {
+    const sync = await seedScheduled(database())
+    const nowMs = START_MS + 9.5 * HOURLY.everyMs
+    await look(nowMs)
+    await look(nowMs + 1_000)
+    expect(await runsOf(database(), sync)).toMatchObject([{ isCatchingUp: true }])
+    expect(await slotsOf(database(), sync)).toEqual({
+      slotMs: START_MS + 10 * HOURLY.everyMs,
+      firedMs: START_MS,
+      coalesced: 0,
+    })
+    await endRuns(database(), sync)
+    await look(START_MS + 10 * HOURLY.everyMs)
+    expect((await runsOf(database(), sync)).map((run) => run.isCatchingUp)).toEqual([true, false])
+    await rest(database())
+  })
+
+  it.each(['paused', 'pausing'])('of a sync that is %s start nothing, and rest', async (status) => {
+    const sync = await seedScheduled(database())
+    await setStatus(database(), sync, status)
+    await look(START_MS)
+    await look(START_MS + HOURLY.everyMs)
+    expect(await runsOf(database(), sync)).toEqual([])
+    expect(await slotsOf(database(), sync)).toEqual({ slotMs: null, firedMs: null, coalesced: 0 })
+  })
+
+  it('are fired by whoever names them: a slot that was moved on is not fired again', async () => {
+    const sync = await seedScheduled(database())
+    const fire = (slotMs: number) =>
+      fireSlot(database(), {
+        runId: newId(),
+        syncId: sync.syncId,
+        slotMs,
+        nextSlotMs: slotMs + HOURLY.everyMs,
+        isCatchingUp: false,
+      })
+    expect(await fire(START_MS + 1)).toBeNull()
+    expect(await fire(START_MS)).toMatchObject({ kind: 'started' })
+    await endRuns(database(), sync)
+    expect(await fire(START_MS)).toBeNull()
+    expect(await runsOf(database(), sync)).toHaveLength(1)
+    await rest(database())
+  })
+
+  it('of one sync that cannot be told do not keep the others from theirs', async () => {
+    const broken = await seedScheduled(database(), {
+      schedule: { kind: 'cron', expression: '0 8 * * *', timeZone: 'Mars/Olympus' },
+      slotMs: START_MS - 1,
+    })
+    const sync = await seedScheduled(database())
+    const logger = createRecordingLogger()
+    await createScheduler(database(), logger).runOnce(new Date(START_MS))
+    expect(logger.count('schedule.not_fired')).toBe(1)
+    expect(await runsOf(database(), broken)).toEqual([])
+    expect(await runsOf(database(), sync)).toHaveLength(1)
+    await rest(database())
+  })
+
+  it('are all looked at, however many are due', async () => {
+    const syncs: SeededSync[] = []
+    for (let n = 0; n < 205; n += 1) {
+      syncs.push(await seedScheduled(database(), { slotMs: START_MS - n }))
+    }
+    await look(START_MS)
+    const [started] = await database().rows(sql`select count(*)::int as runs from run
+      where status = 'queued' and cause = 'schedule'
+        and sync_id in (select sync_id from sync_schedule where fired_at <= ${new Date(START_MS).toISOString()}::timestamptz)
+        and sync_id = any(${sql.param(`{${syncs.map(({ syncId }) => syncId).join(',')}}`)}::uuid[])`)
+    expect(started).toEqual({ runs: 205 })
+    await rest(database())
+  }, 60_000)
+})
+
+describe('slots and many schedulers on PostgreSQL', () => {
+  let testDatabase: TestDatabase
+  let databases: readonly Database[] = []
+  beforeAll(async () => {
+    testDatabase = await createTestDatabase()
+    databases = await Promise.all(Array.from({ length: 4 }, () => testDatabase.open()))
+  })
+  afterAll(() => testDatabase.drop())
+
+  it('are fired once each: 200 slots by four schedulers that look at the same moments', async () => {
+    const [database] = databases
+    if (!database) {
+      throw new Error('There is no database.')
+    }
+    const schedulers = databases.map((one) => createScheduler(one))
+    const schedule: Schedule = { kind: 'interval', everyMs: MINUTE_MS }
+    const sync = await seedScheduled(database, { schedule })
+    for (let n = 0; n < 200; n += 1) {
+      const now = new Date(START_MS + n * MINUTE_MS)
+      await Promise.all(schedulers.flatMap((one) => [one.runOnce(now), one.runOnce(now)]))
+      expect(await slotsOf(database, sync)).toMatchObject({
+        slotMs: now.getTime() + MINUTE_MS,
+      })
+      // The run of every second slot is still in flight at the next one, which is coalesced into it.
+      if (n % 2 === 1) {
+        await endRuns(database, sync)
+      }
+    }
+    expect(await runsOf(database, sync)).toHaveLength(100)
+    expect(await slotsOf(database, sync)).toMatchObject({ coalesced: 100 })
+  }, 60_000)
+
+  it('that a pause overtakes start nothing: what is paused when the pause is committed stays so', async () => {
+    const [database, other] = databases
+    if (!database || !other) {
+      throw new Error('There is no database.')
+    }
+    const sync = await seedScheduled(database)
+    const [isPaused, hasLooked] = [createSignal(), createSignal()]
+    const pause = database.transaction('test.pause', async (tx) => {
+      await tx.rows(sql`update sync set status = 'paused', pause_cause = 'person'
+        where id = ${sync.syncId}`)
+      isPaused.reach()
+      await hasLooked.reached
+    })
+    await isPaused.reached
+    // The row is held: a look in the meantime neither waits nor fires.
+    await createScheduler(other).runOnce(new Date(START_MS))
+    expect(await slotsOf(other, sync)).toMatchObject({ slotMs: START_MS })
+    hasLooked.reach()
+    await pause
+    await createScheduler(other).runOnce(new Date(START_MS))
+    expect(await runsOf(database, sync)).toEqual([])
+    expect(await slotsOf(database, sync)).toMatchObject({ slotMs: null })
+  })
+})

@@ -1,0 +1,45 @@
+/** What people do to a sync while engines are at work on it: the commands themselves, as the API calls them. */
+import { cancelRun } from '../../src/commands/cancel-run.ts'
+import type { Actor, CommandContext } from '../../src/commands/context.ts'
+import { pauseSync } from '../../src/commands/pause-sync.ts'
+import { resetCursor } from '../../src/commands/reset-cursor.ts'
+import { runSync } from '../../src/commands/run-sync.ts'
+import { settleDelivery } from '../../src/commands/settle-delivery.ts'
+import { createHttpDestination } from '../../src/connectors/destinations/http-destination.ts'
+import { createHttpClient } from '../../src/connectors/http-client.ts'
+import { createRegistry } from '../../src/connectors/registry.ts'
+import type { Settlement } from '../../src/domain/doubt.ts'
+import { systemClock } from '../../src/runtime/clock.ts'
+import { createIdSource, systemRandom } from '../../src/runtime/random.ts'
+import { createSealer } from '../../src/runtime/seal.ts'
+import type { Database } from '../../src/store/database.ts'
+import { listDoubts } from '../../src/store/history/doubts.ts'
+import type { EngineHarness } from './engine-harness.ts'
+import { newId, type SeededSync } from './store-seed.ts'
+
+export function createPerson(database: Database, harness: EngineHarness, sync: SeededSync) {
+  const { workspaceId, syncId } = sync
+  const context: CommandContext = {
+    database,
+    bus: harness.bus,
+    clock: systemClock,
+    logger: harness.logger,
+    ids: createIdSource(systemClock, systemRandom),
+    registry: createRegistry(
+      [],
+      [createHttpDestination({ client: createHttpClient({ clock: systemClock }) })],
+    ),
+    sealer: createSealer(Buffer.alloc(32, 7), systemRandom),
+  }
+  const actor: Actor = { workspaceId, tokenId: newId(), tokenName: 'test' }
+  return {
+    pause: () => pauseSync(context, actor, { syncId, reason: 'Maintenance.' }),
+    cancel: (runId: string) => cancelRun(context, actor, { runId, reason: 'Not today.' }),
+    runNow: () => runSync(context, actor, { syncId }),
+    reset: () => resetCursor(context, actor, { syncId, reason: 'Start over.' }),
+    settle: (given: { intentId: string; position: number | null; settlement: Settlement }) =>
+      settleDelivery(context, actor, { ...given, reason: 'I looked it up.' }),
+    listDoubts: () =>
+      listDoubts(database, workspaceId, { syncId, runId: null, after: null, limit: 1_000 }),
+  }
+}
