@@ -36,17 +36,9 @@ export class LeftIntents {
   /** `loadedAtMs`: the monotonic moment at which they were read. */
   constructor(intents: readonly LeftIntent[], loadedAtMs: number) {
     for (const intent of intents) {
-      const destinations = unpackHashes(intent.destinationIdentities)
-      const ofPage = unpackHashes(intent.pageIdentities ?? '')
-      const own = intent.identities === null ? null : unpackHashes(intent.identities)
-      for (const [index, position] of intent.positions.entries()) {
-        const hashes = [own ? own[index] : ofPage[position], destinations[index]].filter(
-          (hash) => hash !== undefined,
-        )
+      for (const [index, hashes] of namesOf(intent).entries()) {
         if (intent.deliveryClass === 'none') {
-          for (const hash of hashes) {
-            this.#doubtful.add(hash)
-          }
+          hashes.forEach(this.#doubtful.add, this.#doubtful)
         } else {
           this.#note(hashes, toInFlight(intent, index, loadedAtMs))
         }
@@ -115,6 +107,16 @@ export class LeftIntents {
       ...(this.#inFlight.get(record.destinationIdentityHash) ?? []),
     ]
   }
+}
+
+/** Both names of each record of an intent. Its own source names count, where it kept them: its page may have gone. */
+function namesOf(intent: LeftIntent): string[][] {
+  const destinations = unpackHashes(intent.destinationIdentities)
+  const ofPage = unpackHashes(intent.pageIdentities ?? '')
+  const own = intent.identities === null ? null : unpackHashes(intent.identities)
+  return intent.positions.map((position, index) =>
+    [own ? own[index] : ofPage[position], destinations[index]].filter((hash) => hash !== undefined),
+  )
 }
 
 function toInFlight(intent: LeftIntent, index: number, loadedAtMs: number): InFlight {

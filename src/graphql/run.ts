@@ -60,7 +60,7 @@ function isCanceledBySomebody(run: HistoricRun): run is CanceledRun {
 }
 
 const CancellationType = builder.objectRef<CanceledRun>('RunCancellation').implement({
-  description: 'That somebody canceled a run.',
+  description: 'That somebody asked for the end of a run.',
   fields: (t) => ({
     requestedAt: t.expose('cancelRequestedAt', {
       type: 'DateTime',
@@ -187,7 +187,7 @@ builder.objectFields(RunType, (t) => ({
     type: CancellationType,
     nullable: true,
     description:
-      'Who canceled it; null when nobody did. A running run stops at its next safe point.',
+      'That somebody asked for its end; null when nobody did. A running run may reach its end before its next safe point.',
     resolve: (run) => (isCanceledBySomebody(run) ? run : null),
   }),
   retryOf: t.field({

@@ -45,6 +45,8 @@ const MIGRATIONS = fileURLToPath(new URL('../../drizzle', import.meta.url))
 const MIGRATION_LOCK_ID = 7_260_912
 const CONNECT_TIMEOUT_S = 10
 const CLOSE_TIMEOUT_S = 5
+/** Longest wait between two tries to connect again. */
+const MAX_RECONNECT_WAIT_S = 1
 
 export async function openDatabase(options: DatabaseOptions): Promise<Database> {
   if ('url' in options.at) {
@@ -87,6 +89,8 @@ function connect(
     onnotice: () => undefined,
     connect_timeout: CONNECT_TIMEOUT_S,
     keep_alive: 10,
+    // The driver's own waits grow to 20 s: so long after an outage nothing would beat or be taken over.
+    backoff: (tries: number) => Math.min(0.05 * 2 ** tries, MAX_RECONNECT_WAIT_S),
     types: { safeInteger: SAFE_INTEGER },
     connection: {
       application_name: options.applicationName,

@@ -12,8 +12,7 @@ import { startWorker } from './fleet.ts'
 import { drawQuietSync, REFUSED_FIRST } from './plan.ts'
 import type { Scenario, ScenarioResult } from './scenarios.ts'
 import { conclude, killAll, waitForEffects } from './scenarios.ts'
-import type { LiveSync, Stage } from './stage.ts'
-import { waitUntil } from './wait-until.ts'
+import type { Stage } from './stage.ts'
 
 /** With `isOff` the feature does not work, and the auditor must find doubled records. */
 export type Control = (stage: Stage, isOff: boolean) => Promise<ScenarioResult>
@@ -40,26 +39,25 @@ const ANSWER_AFTER_MS = 6_000
  * second which call that is; without it the second sends the same records.
  */
 async function controlFence(stage: Stage, isOff: boolean): Promise<ScenarioResult> {
-  const triggers = isOff ? [NO_EPOCHS] : []
-  const first = await startWorker(stage.environment)
-  const workers = [first]
+  const workers = [await startWorker(stage.environment), await startWorker(stage.environment)]
   try {
-    await install(stage, triggers)
+    await install(stage, isOff ? [NO_EPOCHS] : [])
     const sync = await stage.makeSync(
       drawQuietSync({
         ...{ name: `fence-${isOff ? 'off' : 'on'}`, deliveryClass: 'NONE' },
         ...{ maxRecordsPerCall: 10, concurrency: 1, requestDeadlineMs: 20_000 },
       }),
     )
-    const end = stage.runToEnd(sync)
+    const apply = { kind: 'apply' as const }
+    sync.destination.script(apply, apply, { ...apply, answerAfterMs: ANSWER_AFTER_MS })
+    const runId = await stage.request(sync)
     await waitForEffects(sync, 30)
-    sync.destination.script({ kind: 'apply', answerAfterMs: ANSWER_AFTER_MS })
-    await install(stage, [hideBeats(await findWorkerId(stage, first.pid))])
-    workers.push(await startWorker(stage.environment))
-    await waitUntil(async () => (await countAttempts(stage, sync)) > 1)
-    await end
-    // What was under way when the run was taken over has its answer by now; another run takes it in.
-    await waitUntil(() => /"event":"run\.lost"/.test(first.output()))
+    const holder = await findHolder(stage, runId)
+    await install(stage, [hideBeats(holder.workerId)])
+    await stage.waitForEnd(runId)
+    // What was under way when the run was taken over has its answer by then; another run takes it in.
+    const first = workers.find(({ pid }) => pid === holder.pid)
+    await first?.find(/"event":"(run\.lost)"/)
     await stage.runToEnd(sync)
     return await conclude(stage, [sync])
   } finally {
@@ -150,15 +148,12 @@ async function uninstall({ sql }: Stage): Promise<void> {
   }
 }
 
-async function findWorkerId({ sql }: Stage, pid: number): Promise<string> {
-  const [row] = await sql<{ id: string }[]>`
-    select id from worker where pid = ${pid} order by started_at desc limit 1`
-  return row?.id ?? ''
-}
-
-async function countAttempts({ sql }: Stage, sync: LiveSync): Promise<number> {
-  const [row] = await sql<{ attempts: number }[]>`
-    select count(*)::int as attempts
-    from attempt join run on run.id = attempt.run_id where run.sync_id = ${sync.syncId}`
-  return row?.attempts ?? 0
+async function findHolder({ sql }: Stage, runId: string) {
+  const [row] = await sql<{ workerId: string; pid: number }[]>`
+    select worker.id as "workerId", worker.pid
+    from run join worker on worker.id = run.worker_id where run.id = ${runId}`
+  if (!row) {
+    throw new Error(`Nobody holds the run ${runId}.`)
+  }
+  return row
 }

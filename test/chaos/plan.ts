@@ -82,12 +82,13 @@ export function drawSync(chance: Chance, options: PlanOptions): SyncPlan {
   }
 }
 
-const drawn = 0
+let drawn = 0
 
 /** A sync that meets no trouble of its own: many small calls, so that a fault finds it under way. */
 export function drawQuietSync(
   given: Partial<SyncPlan> & Pick<SyncPlan, 'name' | 'deliveryClass'>,
 ): SyncPlan {
+  drawn += 1
   const rows = Array.from(
     { length: 400 },
     (_, n) => `r${n},c${n},u${n}@example.com,Ada,${n},plain ${n}`,

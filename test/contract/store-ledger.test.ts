@@ -1,7 +1,7 @@
 /** The ledger on both databases: a stale fence stores nothing (I2), a key is completed once and counts for its time. */
 import { sql } from 'drizzle-orm'
 import { describe, expect, it } from 'vitest'
-import { LEDGER_RETENTION_MS } from '../../src/domain/delivery.ts'
+import { type DeliveryClass, LEDGER_RETENTION_MS } from '../../src/domain/delivery.ts'
 import type { Database } from '../../src/store/database.ts'
 import { type Chunk, complete, listLeftIntents, openPage, reserve } from '../../src/store/ledger.ts'
 import type { RunHolder } from '../../src/store/run-ends.ts'
@@ -220,12 +220,111 @@ describe.each(DATABASE_KINDS)('the ledger on %s', (kind) => {
     const sync = await seedSync(database())
     const { holder } = await seedClaimedRun(database(), sync)
     const seeded = seedPage(sync, { from: 'a', to: 'b', values: ['x'] })
-    await open(database(), holder, seeded, { chunk: seedChunk(sync, seeded) })
+    const chunk = { ...seedChunk(sync, seeded), deliveryClass: 'none' as const }
+    await open(database(), holder, seeded, { chunk })
     const { holder: next } = await takeOver(database(), holder, sync.workspaceId)
     await open(database(), next, seeded, { resendsUnknown: false })
     const left = await listLeftIntents(database(), next)
     expect(left.map((intent) => intent.positions)).toEqual([[0]])
     expect(left[0]?.pageIdentities).toBe(seeded.page.identities)
+  })
+
+  it('tells what an earlier attempt left in flight: its class, its page, what it would have written, until when', async () => {
+    const sync = await seedSync(database())
+    const { holder } = await seedClaimedRun(database(), sync)
+    const first = seedPage(sync, { from: 'a', to: 'b', values: ['x', 'y'] })
+    const second = seedPage(sync, { from: 'b', to: 'c', values: ['z'] })
+    const none = { ...seedChunk(sync, first, [1]), deliveryClass: 'none' as const, quietMs: 60_000 }
+    const idempotent = { ...seedChunk(sync, second), quietMs: 0 }
+    await open(database(), holder, first, { chunk: none })
+    await open(database(), holder, second, { chunk: idempotent })
+    expect(await listLeftIntents(database(), holder)).toEqual([])
+    const { holder: next } = await takeOver(database(), holder, sync.workspaceId)
+    const left = await listLeftIntents(database(), next)
+    expect(left).toMatchObject([
+      {
+        id: none.intentId,
+        epoch: holder.epoch,
+        deliveryClass: 'none',
+        pageDigest: first.page.pageDigest,
+        positions: [1],
+        recordDigests: digestOf(first, 1),
+        destinationIdentities: identityOf(first, 1),
+        pageIdentities: first.page.identities,
+        identities: null,
+      },
+      {
+        id: idempotent.intentId,
+        deliveryClass: 'idempotent',
+        pageDigest: second.page.pageDigest,
+        recordDigests: digestOf(second, 0),
+        quietInMs: 0,
+      },
+    ])
+    const [older, newer] = left
+    expect(older?.pageOrdinal).toBeLessThan(newer?.pageOrdinal ?? 0)
+    expect(older?.quietInMs).toBeGreaterThan(30_000)
+    expect(older?.quietInMs).toBeLessThanOrEqual(60_000)
+  })
+
+  it('tells of intents whose page is gone: of those in doubt always, of the others until their quiet time', async () => {
+    const sync = await seedSync(database())
+    const { holder } = await seedClaimedRun(database(), sync)
+    const seeded = seedPage(sync, { from: 'a', to: 'b', values: ['x', 'y', 'z'] })
+    const chunkOf = (position: number, deliveryClass: DeliveryClass, quietMs: number) => ({
+      ...seedChunk(sync, seeded, [position]),
+      deliveryClass,
+      quietMs,
+    })
+    const chunks = [
+      chunkOf(0, 'none', 0),
+      chunkOf(1, 'idempotent', 60_000),
+      chunkOf(2, 'idempotent', 0),
+    ]
+    await open(database(), holder, seeded)
+    for (const chunk of chunks) {
+      await reserve(database(), { holder, pageDigest: seeded.page.pageDigest, chunk })
+    }
+    await database().rows(sql`delete from open_page where sync_id = ${sync.syncId}`)
+    const { holder: next } = await takeOver(database(), holder, sync.workspaceId)
+    const left = await listLeftIntents(database(), next)
+    expect(left.map(({ id }) => id)).toEqual(chunks.slice(0, 2).map(({ intentId }) => intentId))
+    const gone = { pageDigest: seeded.page.pageDigest, pageOrdinal: null, pageIdentities: null }
+    expect(left).toMatchObject([gone, gone])
+  })
+
+  it('drops older intents of a page only if they were reserved as idempotent, whatever is declared now', async () => {
+    const sync = await seedSync(database())
+    const { holder } = await seedClaimedRun(database(), sync)
+    const seeded = seedPage(sync, { from: 'a', to: 'b', values: ['x', 'y'] })
+    const { pageDigest } = seeded.page
+    const doubtful = { ...seedChunk(sync, seeded, [0]), deliveryClass: 'none' as const }
+    await open(database(), holder, seeded)
+    await reserve(database(), { holder, pageDigest, chunk: doubtful })
+    await reserve(database(), { holder, pageDigest, chunk: seedChunk(sync, seeded, [1]) })
+    const { holder: next } = await takeOver(database(), holder, sync.workspaceId)
+    await open(database(), next, seeded, { resendsUnknown: true })
+    const left = await listLeftIntents(database(), next)
+    expect(left.map(({ id }) => id)).toEqual([doubtful.intentId])
+  })
+
+  it('keeps the class of an intent for what is still unknown of it', async () => {
+    const sync = await seedSync(database())
+    const { holder } = await seedClaimedRun(database(), sync)
+    const seeded = seedPage(sync, { from: 'a', to: 'b', values: ['x', 'y'] })
+    const chunk = { ...seedChunk(sync, seeded), deliveryClass: 'none' as const }
+    await open(database(), holder, seeded, { chunk })
+    await complete(database(), {
+      intentId: chunk.intentId,
+      epoch: holder.epoch,
+      written: [{ index: 0, result: null }],
+      remaining: { intentId: newId(), indexes: [1] },
+      hasHeldRecords: false,
+    })
+    const { holder: next } = await takeOver(database(), holder, sync.workspaceId)
+    expect(await listLeftIntents(database(), next)).toMatchObject([
+      { deliveryClass: 'none', positions: [1], recordDigests: digestOf(seeded, 1) },
+    ])
   })
 
   it('remembers identities that are new in a page that is read again', async () => {

@@ -3,7 +3,7 @@ import { sql } from 'drizzle-orm'
 import { describe, expect, it } from 'vitest'
 import { type Counters, LEDGER_RETENTION_MS, NO_COUNTS } from '../../src/domain/delivery.ts'
 import type { Database } from '../../src/store/database.ts'
-import { complete, openPage } from '../../src/store/ledger.ts'
+import { complete, openPage, reserve } from '../../src/store/ledger.ts'
 import {
   type CheckpointOptions,
   checkpoint,
@@ -13,7 +13,7 @@ import {
   listOpenPages,
   type RecordToHold,
 } from '../../src/store/pages.ts'
-import type { RunHolder } from '../../src/store/run-ends.ts'
+import { completeRun, type RunHolder } from '../../src/store/run-ends.ts'
 import { recoverRun } from '../../src/store/workers.ts'
 import { DATABASE_KINDS, useDatabase } from '../support/databases.ts'
 import {
@@ -98,6 +98,12 @@ async function deliver(
   expect(isRecorded).toBe(true)
 }
 
+async function readHeld(database: Database, syncId: string) {
+  return await database.rows(sql`
+    select position, reason, runs, is_superseded as "isSuperseded"
+    from held_record where sync_id = ${syncId} order by position`)
+}
+
 async function cursorsOf(database: Database, syncId: string) {
   const [row] = await database.rows<{ reached: string | null; saved: string | null }>(
     sql`select reached, saved_cursor as saved from sync_fence where sync_id = ${syncId}`,
@@ -146,24 +152,38 @@ describe.each(DATABASE_KINDS)('pages on %s', (kind) => {
     )
   })
 
-  it('lists a page for another run, and not for the run in whose books it stands', async () => {
+  it('lists all open pages, oldest first, and which of them stand in the books of a run', async () => {
     const sync = await seedSync(database())
     const { holder } = await seedClaimedRun(database(), sync)
-    const seeded = seedPage(sync, { from: 'a', to: 'b', values: ['x'] })
-    await store(database(), holder, seeded)
+    const first = seedPage(sync, { from: 'b', to: 'c', values: ['x'] })
+    const second = seedPage(sync, { from: 'a', to: 'b', values: ['y'] })
     const syncId = sync.syncId
-    expect(await listOpenPages(database(), { syncId, runId: holder.runId })).toHaveLength(1)
+    const listed = async (runId: string) =>
+      (await listOpenPages(database(), { syncId, runId })).map(({ pageDigest, isCounted }) => [
+        pageDigest,
+        isCounted,
+      ])
+    const [firstDigest, secondDigest] = [first.page.pageDigest, second.page.pageDigest]
+    await store(database(), holder, first)
     await checkpoint(
       database(),
-      checkpointOf(holder, seeded, {
+      checkpointOf(holder, first, {
         isClean: false,
         counters: counts({ rejected: 1 }),
-        held: [toHold(seeded, 0)],
+        held: [toHold(first, 0)],
       }),
     )
-    expect(await listOpenPages(database(), { syncId, runId: holder.runId })).toEqual([])
-    const other = newRun(sync).id
-    expect(await listOpenPages(database(), { syncId, runId: other })).toHaveLength(1)
+    await store(database(), holder, second)
+    expect(await listed(holder.runId)).toEqual([
+      [firstDigest, true],
+      [secondDigest, false],
+    ])
+    expect(await listed(newRun(sync).id)).toEqual([
+      [firstDigest, false],
+      [secondDigest, false],
+    ])
+    await checkpoint(database(), checkpointOf(holder, second))
+    expect(await listed(holder.runId)).toEqual([[firstDigest, true]])
   })
 
   it('does not move `reached` for a page that it passed before', async () => {
@@ -185,22 +205,84 @@ describe.each(DATABASE_KINDS)('pages on %s', (kind) => {
     expect(await hasHeldRecords(database(), sync.syncId)).toBe(false)
   })
 
-  it('counts in how many runs a record was rejected, and forgets it when it is written', async () => {
+  it('counts in how many runs a record was rejected, with the last reason', async () => {
     const sync = await seedSync(database())
     const { holder } = await seedClaimedRun(database(), sync)
-    const seeded = seedPage(sync, { from: 'a', to: 'b', values: ['x', 'y'] })
+    const seeded = seedPage(sync, { from: 'a', to: 'b', values: ['x'] })
+    const reject = (by: RunHolder, reason: string) =>
+      checkpoint(
+        database(),
+        checkpointOf(by, seeded, {
+          isClean: false,
+          counters: counts({ rejected: 1 }),
+          held: [toHold(seeded, 0, reason)],
+        }),
+      )
     await store(database(), holder, seeded)
-    const rejectBoth = checkpointOf(holder, seeded, {
-      isClean: false,
-      counters: counts({ rejected: 2 }),
-      held: [toHold(seeded, 0, 'first'), toHold(seeded, 1, 'first')],
+    await reject(holder, 'first')
+    await reject(holder, 'second')
+    expect(await readHeld(database(), sync.syncId)).toMatchObject([{ reason: 'second', runs: 1 }])
+    await completeRun(database(), holder, 'partial')
+    const { holder: next } = await seedClaimedRun(database(), sync)
+    await reject(next, 'third')
+    expect(await readHeld(database(), sync.syncId)).toMatchObject([{ reason: 'third', runs: 2 }])
+  })
+
+  it('forgets what is released of a page that stays open, and keeps what is not spoken of, with its marks', async () => {
+    const sync = await seedSync(database())
+    const { holder } = await seedClaimedRun(database(), sync)
+    const seeded = seedPage(sync, { from: 'a', to: 'b', values: ['x', 'y', 'z'] })
+    await store(database(), holder, seeded)
+    const keep = (given: Partial<CheckpointOptions>) =>
+      checkpoint(database(), checkpointOf(holder, seeded, { isClean: false, ...given }))
+    await keep({
+      counters: counts({ rejected: 3 }),
+      held: [toHold(seeded, 0), toHold(seeded, 1), toHold(seeded, 2)],
     })
-    await checkpoint(database(), rejectBoth)
-    await checkpoint(database(), { ...rejectBoth, held: [toHold(seeded, 1, 'second')] })
-    const rows = await database().rows(
-      sql`select position, reason, runs from held_record where sync_id = ${sync.syncId}`,
+    // A later delivery overtakes the second one.
+    const later = seedPage(sync, { from: 'b', to: 'c', values: ['-', 'new'] })
+    await deliver(database(), sync, { holder, seeded: later, positions: [1], hasHeld: true })
+    await keep({
+      advances: false,
+      counters: counts({ written: 1, skipped: 1, rejected: 1 }),
+      held: [toHold(seeded, 2, 'again')],
+      released: [0],
+    })
+    const rows = await readHeld(database(), sync.syncId)
+    expect(rows).toMatchObject([
+      { position: 1, reason: 'is not valid', runs: 1, isSuperseded: true },
+      { position: 2, reason: 'again', runs: 1, isSuperseded: false },
+    ])
+    await checkpoint(
+      database(),
+      checkpointOf(holder, seeded, { advances: false, counters: counts({ skipped: 3 }) }),
     )
-    expect(rows).toEqual([{ position: 1, reason: 'second', runs: 1 }])
+    expect(await readHeld(database(), sync.syncId)).toEqual([])
+  })
+
+  it('does not close a page of which something is still in flight or in doubt', async () => {
+    const sync = await seedSync(database())
+    const { holder } = await seedClaimedRun(database(), sync)
+    const seeded = seedPage(sync, { from: 'a', to: 'b', values: ['x'] })
+    const chunk = seedChunk(sync, seeded)
+    await store(database(), holder, seeded)
+    await reserve(database(), { holder, pageDigest: seeded.page.pageDigest, chunk })
+    await checkpoint(database(), checkpointOf(holder, seeded))
+    const find = () => findOpenPage(database(), sync.syncId, seeded.page.pageDigest)
+    expect(await find()).not.toBeNull()
+    const written = [{ index: 0, result: null }]
+    await complete(database(), {
+      intentId: chunk.intentId,
+      epoch: holder.epoch,
+      written,
+      remaining: null,
+      hasHeldRecords: false,
+    })
+    await checkpoint(
+      database(),
+      checkpointOf(holder, seeded, { advances: false, counters: counts({ replayed: 1 }) }),
+    )
+    expect(await find()).toBeNull()
   })
 
   it('keeps the completed keys with a page that stays open, also when the ledger has forgotten them', async () => {

@@ -9,7 +9,10 @@ import { type AppProcess, startAppProcess, startScript } from '../support/proces
 
 const MAIN = 'src/main.ts'
 
-describe('the process on the embedded default', () => {
+/** A process takes some seconds to start where many run at once. */
+const TIMEOUT_MS = 90_000
+
+describe('the process on the embedded default', { timeout: TIMEOUT_MS }, () => {
   let directory: string
   const apps: AppProcess[] = []
 

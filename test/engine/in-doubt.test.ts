@@ -35,7 +35,6 @@ import {
   scriptedRow,
   scriptedRows,
 } from '../support/scripted-source.ts'
-import { createSignal } from '../support/signal.ts'
 
 const NONE = { objectOptions: { path: 'PAGE', deliveryClass: 'NONE' } }
 const IDEMPOTENT = { objectOptions: { path: 'PAGE' } }
@@ -255,52 +254,6 @@ describe.each(DATABASE_KINDS)('a write that nobody answered, on %s', (kind) => {
     })
   })
 
-  describe('of class IDEMPOTENT', () => {
-    /** Leaves a record in flight whose quiet time is a minute, and says when somebody waits for it. */
-    async function leaveInFlight() {
-      const clock = createWaitingClock(30_000, 61_000)
-      await harness.startEngine({ clock, faults: breaksAt('afterSend') })
-      source.put(scriptedRow('r0', 0, 'first'))
-      const objectOptions = { ...IDEMPOTENT.objectOptions, requestDeadlineMs: 1_000 }
-      const sync = await harness.seedSync({
-        pageSize: 1,
-        objectOptions: { ...objectOptions, settlingMs: 60_000 },
-      })
-      await harness.run(sync, { attemptAllowance: 1 })
-      return { clock, sync }
-    }
-
-    it('is sent again at once, as it was', async () => {
-      const { clock, sync } = await leaveInFlight()
-      const run = await harness.run(sync)
-      expect(run).toMatchObject({ status: 'succeeded', counters: counts({ read: 1, written: 1 }) })
-      expect(clock.waits).toEqual([])
-      expect(destination.requests[1]?.keys).toEqual(destination.requests[0]?.keys)
-    })
-
-    it.each([
-      ['in its place', 0],
-      ['where it moved to', 5],
-    ])('is followed by a changed record %s only after its quiet time', async (_, rank) => {
-      const { clock, sync } = await leaveInFlight()
-      source.put(scriptedRow('r0', rank, 'changed'))
-      const runId = await harness.enqueue(sync)
-      await clock.waiting
-      expect(clock.waits).toHaveLength(1)
-      expect(destination.requests).toHaveLength(1)
-      clock.pass()
-      expect((await harness.waitForEnd(runId)).status).toBe('succeeded')
-      expect(notesOf(destination, 'r0@example.com')).toEqual(['first', 'changed'])
-    })
-
-    it('keeps nobody else waiting', async () => {
-      const { clock, sync } = await leaveInFlight()
-      source.put(scriptedRow('r1', 1))
-      expect((await harness.run(sync)).counters).toEqual(counts({ read: 2, written: 2 }))
-      expect(clock.waits).toEqual([])
-    })
-  })
-
   /** What becomes of one call, or of its records in turn. */
   const plannedReaction = fc.oneof(
     fc.constantFrom(...Object.keys(REACTIONS)),
@@ -401,27 +354,6 @@ function createLeapingClock(): Clock & { leap(ms: number): void } {
     monotonicMs: () => systemClock.monotonicMs() + leaptMs,
     leap: (ms) => {
       leaptMs += ms
-    },
-  }
-}
-
-/** The system's clock, on which waits of such a length last until the test lets them pass. */
-function createWaitingClock(minMs: number, maxMs: number) {
-  const [isWaiting, mayPass] = [createSignal(), createSignal()]
-  const waits: number[] = []
-  return {
-    ...systemClock,
-    waits,
-    waiting: isWaiting.reached,
-    pass: mayPass.reach,
-    sleep: async (ms: number, signal?: AbortSignal) => {
-      if (ms < minMs || ms > maxMs) {
-        await systemClock.sleep(ms, signal)
-        return
-      }
-      waits.push(ms)
-      isWaiting.reach()
-      await mayPass.reached
     },
   }
 }

@@ -808,7 +808,7 @@ export type Run = Node & {
   attemptAllowance: Scalars['Int']['output'];
   /** Its attempts, oldest first; of more than 50 the newest 50. */
   attempts: Array<Attempt>;
-  /** Who canceled it; null when nobody did. A running run stops at its next safe point. */
+  /** That somebody asked for its end; null when nobody did. A running run may reach its end before its next safe point. */
   cancellation?: Maybe<RunCancellation>;
   /** Why it was started. */
   cause: RunCause;
@@ -880,7 +880,7 @@ export type RunRejectedRecordsArgs = {
   last?: InputMaybe<Scalars['Int']['input']>;
 };
 
-/** That somebody canceled a run. */
+/** That somebody asked for the end of a run. */
 export type RunCancellation = {
   __typename?: 'RunCancellation';
   /** Why, in the words of whoever asked. */
