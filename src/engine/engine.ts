@@ -66,6 +66,7 @@ export class Engine implements Service {
       drain,
       slots: engine.slots,
       pollMs: engine.pollMs,
+      isTrusted: () => heartbeat.isTrusted,
       runAttempt: (claimed, drainSignal) =>
         stopWishes.watch(claimed, drainSignal, (signal) => runAttempt(parts, claimed, signal)),
     })

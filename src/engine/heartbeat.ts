@@ -52,6 +52,12 @@ export class Heartbeat implements Service {
     return this.#gaps
   }
 
+  /** Whether the last acknowledged beat still counts. */
+  get isTrusted(): boolean {
+    const { clock, trustMs } = this.#options
+    return clock.monotonicMs() < this.#lastAcknowledgedSentAtMs + trustMs
+  }
+
   async start(): Promise<void> {
     const { database, clock, workerId, host, pid } = this.#options
     const sentAtMs = clock.monotonicMs()

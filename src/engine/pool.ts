@@ -24,6 +24,8 @@ export interface PoolOptions {
   readonly slots: number
   /** How long a lost wake-up can go unnoticed. */
   readonly pollMs: number
+  /** Whether this worker's beats come through: an attempt that may not write would only be spent. */
+  isTrusted(): boolean
   runAttempt(claimed: ClaimedRun, signal: AbortSignal): Promise<void>
 }
 
@@ -87,7 +89,7 @@ export class Pool implements Service {
   async #claim(): Promise<number> {
     const { logger, slots, drain } = this.#options
     const free = slots - this.#attempts.size
-    if (free <= 0) {
+    if (free <= 0 || !this.#options.isTrusted()) {
       return 0
     }
     try {

@@ -101,7 +101,7 @@ describe.each(DATABASE_KINDS)(
       ['after its next beat was acknowledged', 1],
       ['after several', 3],
     ])('sends nothing when it wakes %s', async (_, beats) => {
-      const [isAsleep, mayWake] = [createSignal(), createSignal()]
+      const [isAsleep, mayWake, isOver] = [createSignal(), createSignal(), createSignal()]
       const gate = createBeatGate(database())
       let reserved = 0
       const asleep = await harness.startEngine({
@@ -111,6 +111,8 @@ describe.each(DATABASE_KINDS)(
           if (point === 'afterReserve' && ++reserved === 1) {
             isAsleep.reach()
             await mayWake.reached
+          } else if (point === 'beforeFinish') {
+            isOver.reach()
           }
         },
       })
@@ -130,6 +132,7 @@ describe.each(DATABASE_KINDS)(
         await acknowledged
       }
       mayWake.reach()
+      await isOver.reached
       gate.open()
       await asleep.stop()
       expect(destination.requests).toHaveLength(requests)
