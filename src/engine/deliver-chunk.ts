@@ -151,13 +151,13 @@ class Chunk {
         break
       }
       const half = await this.#sendUntilKnown(parts.first)
-      if (half === null && !this.#isAnyRejected(parts.first)) {
+      if (half === null && this.#isAllWritten(parts.first)) {
         suspects = parts.second
         continue
       }
       aside.push(...parts.second)
       if (half === null) {
-        break // the answer named the guilty
+        break // the answer named the guilty, or nobody answered and nothing can be concluded
       }
       if (half.isTooLarge) {
         await this.#sendHalves(half)
@@ -171,8 +171,8 @@ class Chunk {
     }
   }
 
-  #isAnyRejected(records: readonly SendableRecord[]): boolean {
-    return records.some((record) => this.results.get(record)?.kind === 'rejected')
+  #isAllWritten(records: readonly SendableRecord[]): boolean {
+    return records.every((record) => this.results.get(record)?.kind === 'written')
   }
 
   /** What is left of a bisection: one record, or several of one identity, which are told apart one by one. */

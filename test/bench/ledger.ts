@@ -2,17 +2,19 @@
  * The ledger against a bare insert of the same rows, on a private PostgreSQL: pages of 500, one run.
  *
  * The floor inserts the keys of a page with their results in one statement and knows nothing of intents,
- * pages or the fence. Ours stores the page, reads its completed keys, reserves and completes. The two
- * take turns, so that a noisy neighbour meets both.
+ * pages or the fence. Ours stores the page, reads its completed keys, reserves and completes. Both run in a
+ * database with an empty ledger and in one with 2 million keys. All four take turns, so that a noisy
+ * neighbour meets each of them.
  */
-import { randomBytes } from 'node:crypto'
 import { sql } from 'drizzle-orm'
 import { LEDGER_RETENTION_MS } from '../../src/domain/delivery.ts'
 import { type Database, openDatabase } from '../../src/store/database.ts'
 import { complete, openPage } from '../../src/store/ledger.ts'
 import type { RunHolder } from '../../src/store/run-ends.ts'
+import { withDatabaseName } from '../support/database-url.ts'
 import { startPostgres } from '../support/services.ts'
 import {
+  keyOf,
   newId,
   type SeededPage,
   type SeededSync,
@@ -24,52 +26,86 @@ import {
 import { median, report } from './figures.ts'
 
 const PAGE_SIZE = 500
-const PAGES_PER_ROUND = 40
-const ROUNDS = 7
+const PAGES_PER_ROUND = 30
+const ROUNDS = 11
+const WARM_UP_ROUNDS = 2
 const SEEDED_KEYS = 2_000_000
 const SEEDED_PER_STATEMENT = 100_000
 
 export async function benchLedger(): Promise<boolean> {
   const server = await startPostgres({ isOwn: true })
-  try {
+  const opened: Database[] = []
+  const open = async (url: string) => {
     const database = await openDatabase({
-      at: { url: server.url },
+      at: { url },
       maxConnections: 4,
       applicationName: 'tajo-sync bench',
     })
-    try {
-      return await measure(database)
-    } finally {
-      await database.close()
-    }
+    opened.push(database)
+    return database
+  }
+  try {
+    const empty = await open(server.url)
+    await empty.rows(sql`create database full_ledger`)
+    const full = await open(withDatabaseName(server.url, 'full_ledger'))
+    return await measure(await enter(empty), await enter(full))
   } finally {
+    await Promise.all(opened.map((database) => database.close()))
     await server.stop()
   }
 }
 
-async function measure(database: Database): Promise<boolean> {
+/** A database with a running run in it. */
+interface Place {
+  readonly database: Database
+  readonly sync: SeededSync
+  readonly holder: RunHolder
+}
+
+async function enter(database: Database): Promise<Place> {
   const sync = await seedSync(database)
   const { holder } = await seedClaimedRun(database, sync)
-  await measureRounds(database, sync, holder, 2) // warms both up
-  const empty = await measureRounds(database, sync, holder, ROUNDS)
-  await seedKeys(database)
-  const full = await measureRounds(database, sync, holder, ROUNDS)
-  tell('bare insert, empty ledger', empty.bare)
-  tell('reserve + complete, empty ledger', empty.ours)
-  tell('bare insert, 2 million keys', full.bare)
-  tell('reserve + complete, 2 million keys', full.ours)
+  return { database, sync, holder }
+}
+
+async function measure(empty: Place, full: Place): Promise<boolean> {
+  await seedKeys(full.database)
+  const rates = { bareEmpty: [], oursEmpty: [], bareFull: [], oursFull: [] } as Record<
+    'bareEmpty' | 'oursEmpty' | 'bareFull' | 'oursFull',
+    number[]
+  >
+  for (let round = 0; round < WARM_UP_ROUNDS + ROUNDS; round += 1) {
+    const isCounted = round >= WARM_UP_ROUNDS
+    const bareEmpty = await rate(empty.sync, (page) => insertBare(empty.database, page))
+    const oursEmpty = await rate(empty.sync, (page) => reserveAndComplete(empty, page))
+    const bareFull = await rate(full.sync, (page) => insertBare(full.database, page))
+    const oursFull = await rate(full.sync, (page) => reserveAndComplete(full, page))
+    for (const { database, sync } of [empty, full]) {
+      await database.rows(sql`delete from open_page where sync_id = ${sync.syncId}`)
+    }
+    if (isCounted) {
+      rates.bareEmpty.push(bareEmpty)
+      rates.oursEmpty.push(oursEmpty)
+      rates.bareFull.push(bareFull)
+      rates.oursFull.push(oursFull)
+    }
+  }
+  tell('bare insert, empty ledger', median(rates.bareEmpty))
+  tell('reserve + complete, empty ledger', median(rates.oursEmpty))
+  tell('bare insert, 2 million keys', median(rates.bareFull))
+  tell('reserve + complete, 2 million keys', median(rates.oursFull))
   return [
     report({
       bench: 'ledger',
       figure: 'reserve + complete to a bare insert of the same rows',
-      value: empty.ours / empty.bare,
+      value: median(rates.oursEmpty) / median(rates.bareEmpty),
       unit: 'ratio',
       atLeast: 0.4,
     }),
     report({
       bench: 'ledger',
       figure: 'reserve + complete with 2 million keys to the empty ledger',
-      value: full.ours / empty.ours,
+      value: median(rates.oursFull) / median(rates.oursEmpty),
       unit: 'ratio',
       atLeast: 0.8,
     }),
@@ -80,23 +116,7 @@ function tell(figure: string, value: number): void {
   report({ bench: 'ledger', figure, value, unit: 'records/s' })
 }
 
-/** Records a second of the floor and of ours: the medians over rounds that take turns. */
-async function measureRounds(
-  database: Database,
-  sync: SeededSync,
-  holder: RunHolder,
-  rounds: number,
-): Promise<{ readonly bare: number; readonly ours: number }> {
-  const bare: number[] = []
-  const ours: number[] = []
-  for (let round = 0; round < rounds; round += 1) {
-    bare.push(await rate(sync, (page) => insertBare(database, page)))
-    ours.push(await rate(sync, (page) => reserveAndComplete(database, sync, holder, page)))
-    await database.rows(sql`delete from open_page where sync_id = ${sync.syncId}`)
-  }
-  return { bare: median(bare), ours: median(ours) }
-}
-
+/** Records a second. */
 async function rate(
   sync: SeededSync,
   deliver: (page: SeededPage) => Promise<unknown>,
@@ -115,15 +135,11 @@ function makePage(sync: SeededSync): SeededPage {
   return seedPage(sync, { from, to: `${from}.`, values })
 }
 
-const chunks = new WeakMap<SeededPage, ReturnType<typeof seedChunk>>()
-
 async function reserveAndComplete(
-  database: Database,
-  sync: SeededSync,
-  holder: RunHolder,
+  { database, sync, holder }: Place,
   page: SeededPage,
 ): Promise<void> {
-  const chunk = chunks.get(page) ?? seedChunk(sync, page)
+  const chunk = seedChunk(sync, page)
   const opened = await openPage(database, {
     holder,
     page: page.page,
@@ -146,15 +162,17 @@ async function reserveAndComplete(
   }
 }
 
+/** As lean as it gets: the keys packed into one parameter, the results into another. */
 async function insertBare(database: Database, page: SeededPage): Promise<void> {
-  const rows = page.values.map((value, position) => [
-    `${page.page.pageDigest}${position.toString(16).padStart(8, '0')}${randomBytes(12).toString('hex')}`,
-    `remote-${value.length}`,
-  ])
+  const keys = page.values.map((_, position) => keyOf(page, position)).join('')
+  const results = page.values.map((_, position) => `remote-${position}`)
   await database.rows(sql`/* bench.insertBare */
     insert into delivery (key, day, result)
-    select decode(item ->> 0, 'hex'), (now() at time zone 'UTC')::date, item ->> 1
-    from jsonb_array_elements(${JSON.stringify(rows)}::text::jsonb) as item`)
+    select substring(given.keys from result.nth::int * 32 - 31 for 32),
+           (now() at time zone 'UTC')::date, result.value
+    from (select decode(${keys}, 'hex') as keys) as given
+    cross join jsonb_array_elements_text(${JSON.stringify(results)}::text::jsonb)
+      with ordinality as result (value, nth)`)
 }
 
 /** Keys of other pages, each page's side by side, as runs leave them. */

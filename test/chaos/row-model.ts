@@ -18,6 +18,8 @@ export interface ModelRow {
 export class RowModel {
   readonly rows: readonly ModelRow[]
   readonly #evidence: Evidence
+  /** The contents and names that are in doubt: nothing of theirs is sent. */
+  readonly #doubtful = new Set<string>()
   /** By name the last row that was delivered. */
   readonly #latest = new Map<string, number>()
   /** Where each open page begins. */
@@ -48,6 +50,11 @@ export class RowModel {
     this.#judgeRows()
   }
 
+  /** It shares its content or name with a record in doubt. */
+  isDoubtful(row: ModelRow): boolean {
+    return this.#doubtful.has(row.content) || this.#doubtful.has(this.nameOf(row.record))
+  }
+
   /** A later row of its name has been delivered. */
   isOvertaken(row: ModelRow): boolean {
     return (this.#latest.get(this.nameOf(row.record)) ?? -1) > row.index
@@ -57,14 +64,13 @@ export class RowModel {
     for (const { pageDigest, position } of this.#evidence.held) {
       this.#mark(pageDigest, position, 'held')
     }
-    const doubtful = this.#markReserved()
+    this.#markReserved()
     this.#markDelivered()
     for (const row of this.rows) {
-      const name = this.nameOf(row.record)
       if (row.state !== 'missing') {
         continue
       }
-      if (doubtful.has(row.content) || doubtful.has(name)) {
+      if (this.isDoubtful(row)) {
         row.state = 'in_doubt'
       } else if (this.#evidence.wasRefused(row.record) && this.isOvertaken(row)) {
         row.state = 'overtaken'
@@ -72,19 +78,16 @@ export class RowModel {
     }
   }
 
-  /** Returns the contents and names that are in doubt: nothing of theirs is sent. */
-  #markReserved(): ReadonlySet<string> {
-    const doubtful = new Set<string>()
+  #markReserved(): void {
     for (const { pageDigest, positions } of this.#evidence.intents) {
       for (const position of positions) {
         const row = this.#mark(pageDigest, position, 'in_doubt')
         if (row) {
-          doubtful.add(row.content)
-          doubtful.add(this.nameOf(row.record))
+          this.#doubtful.add(row.content)
+          this.#doubtful.add(this.nameOf(row.record))
         }
       }
     }
-    return doubtful
   }
 
   #markDelivered(): void {
