@@ -18,7 +18,7 @@ import type { Logger } from '../runtime/logger.ts'
 import type { IdSource, Random } from '../runtime/random.ts'
 import type { Sealer } from '../runtime/seal.ts'
 import type { Database } from '../store/database.ts'
-import { listLeftIntents } from '../store/ledger.ts'
+import { listLeftIntents, makeLeftIntentsDoubtful } from '../store/ledger.ts'
 import { hasHeldRecords } from '../store/pages.ts'
 import type { RunHolder } from '../store/run-ends.ts'
 import { type ClaimedRun, setTotalRecords } from '../store/runs.ts'
@@ -163,6 +163,9 @@ async function createPageLoop(
     const [problem] = compiled.problems
     const detail = problem ? `${problem.field}: ${problem.reason}` : 'The mapping is not valid.'
     throw failAttempt(failure('node_failed', { step: 'mapping', detail }))
+  }
+  if (connectors.writer.deliveryClass === 'none') {
+    await makeLeftIntentsDoubtful(parts.database, holder)
   }
   // A statement of its own, after the claim's: one that raised the fence itself would not see them all.
   const leftIntents = new LeftIntents(

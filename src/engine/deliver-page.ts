@@ -19,7 +19,7 @@ import {
 } from '../store/pages.ts'
 import { AttemptStop, failAttempt } from './attempt-stop.ts'
 import { type ChunkResult, deliverChunk } from './deliver-chunk.ts'
-import { judgePage, type PageToDeliver, type Verdict } from './judge-page.ts'
+import { judgePage, type PageToDeliver, SUPERSEDED, type Verdict } from './judge-page.ts'
 import type { PreparedPage, PreparedRecord, SendableRecord } from './prepare-page.ts'
 import { type DeliveryContext, reserveAndSend, rethrow, toChunk } from './send-records.ts'
 
@@ -133,16 +133,17 @@ export async function checkpointPage(
   await context.lease.verify()
   await context.faults('beforeCheckpoint', context.runId)
   const counters = countDispositions(dispositions.values())
+  const isClean = counters.rejected === 0 && counters.inDoubt === 0
   const done = await checkpoint(context.database, {
     holder: context.holder,
     pageDigest: source.page.pageDigest,
     toCursor: source.page.toCursor,
-    isClean: counters.rejected === 0 && counters.inDoubt === 0,
+    isClean,
     advances: source.advances,
     counters,
     firstSends: delivered.firstSends,
     firstSendsRejected: delivered.firstSendsRejected,
-    held,
+    held: isClean ? [] : held,
     released: delivered.released,
     retentionMs: context.retentionMs,
   })
@@ -182,14 +183,17 @@ function settle(
   }
   skipOvertaken(source.page.records, verdicts)
   const held = source.page.records.flatMap((record): RecordToHold[] => {
-    const verdict = verdicts.get(record.position)
-    return verdict?.disposition === 'rejected'
+    const { position, identityHash, destinationIdentityHash } = record
+    const verdict = verdicts.get(position)
+    const isSuperseded = verdict?.reason === SUPERSEDED
+    return verdict?.disposition === 'rejected' || isSuperseded
       ? [
           {
-            position: record.position,
-            identityHash: record.identityHash,
-            destinationIdentityHash: record.destinationIdentityHash,
-            reason: verdict.reason ?? '',
+            position,
+            identityHash,
+            destinationIdentityHash,
+            reason: verdict?.reason ?? '',
+            isSuperseded,
           },
         ]
       : []
@@ -219,7 +223,7 @@ function skipOvertaken(records: readonly PreparedRecord[], verdicts: Map<number,
       verdict?.disposition === 'rejected' &&
       (delivered.has(identityHash) || delivered.has(destinationIdentityHash))
     ) {
-      verdicts.set(position, { disposition: 'skipped', reason: null })
+      verdicts.set(position, { disposition: 'skipped', reason: SUPERSEDED })
     }
   }
 }

@@ -45,6 +45,8 @@ export interface PageFacts {
   readonly leftIntents: LeftIntents
 }
 
+/** The reason of a skipped record that has to be remembered while its page is open. */
+export const SUPERSEDED = 'A later record of the same identity was delivered.'
 const OVERTAKEN = 'A later record of the same identity is still on its way to the destination.'
 
 /** Verdicts by position; a record without one is to be sent. */
@@ -80,7 +82,7 @@ function judgeRecord(
     return { disposition: 'replayed', reason: null }
   }
   if (delivered.hasLater(record)) {
-    return { disposition: 'skipped', reason: null }
+    return { disposition: 'skipped', reason: SUPERSEDED }
   }
   if (leftIntents.isDoubtful(record)) {
     return { disposition: 'inDoubt', reason: null }

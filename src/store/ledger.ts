@@ -192,6 +192,20 @@ export async function complete(db: Handle, options: CompleteOptions): Promise<bo
   return rows.length > 0
 }
 
+/**
+ * What was reserved for a destination that repeats nothing is in doubt once it is declared to repeat: it
+ * cannot be sent again there, and only a person can settle it.
+ */
+export async function makeLeftIntentsDoubtful(db: Handle, holder: LedgerHolder): Promise<void> {
+  await db.rows(sql`/* ledger.makeLeftIntentsDoubtful */
+    with fence as (${fenceOf(holder)})
+    update delivery_intent
+    set delivery_class = 'none'
+    from fence
+    where delivery_intent.sync_id = fence.sync_id and delivery_intent.epoch < ${holder.epoch}
+      and delivery_intent.delivery_class = 'idempotent'`)
+}
+
 /** An intent that an earlier epoch left behind: in flight once, in doubt now. */
 export type LeftIntent = {
   readonly id: string

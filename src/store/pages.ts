@@ -98,6 +98,8 @@ export interface RecordToHold {
   readonly identityHash: string
   readonly destinationIdentityHash: string
   readonly reason: string
+  /** A later record of its identity has been delivered: it is remembered so that it is never sent. */
+  readonly isSuperseded: boolean
 }
 
 export interface CheckpointOptions {
@@ -222,15 +224,18 @@ function hold(options: CheckpointOptions) {
   const { holder, pageDigest, held } = options
   return sql`
     insert into held_record (sync_id, page_digest, position, identity_hash,
-                             destination_identity_hash, reason, first_run_id, last_run_id)
+                             destination_identity_hash, reason, is_superseded, first_run_id,
+                             last_run_id)
     select fence.sync_id, ${bytea(pageDigest)}, record.position,
            decode(record."identityHash", 'hex'), decode(record."destinationIdentityHash", 'hex'),
-           record.reason, ${holder.runId}::uuid, ${holder.runId}::uuid
+           record.reason, record."isSuperseded", ${holder.runId}::uuid, ${holder.runId}::uuid
     from fence
     cross join jsonb_to_recordset(${JSON.stringify(held)}::text::jsonb)
-      as record (position int, "identityHash" text, "destinationIdentityHash" text, reason text)
+      as record (position int, "identityHash" text, "destinationIdentityHash" text, reason text,
+                 "isSuperseded" boolean)
     on conflict (sync_id, page_digest, position) do update
     set reason = excluded.reason,
+        is_superseded = held_record.is_superseded or excluded.is_superseded,
         runs = held_record.runs + (held_record.last_run_id <> excluded.last_run_id)::int,
         last_run_id = excluded.last_run_id, rejected_at = now()`
 }

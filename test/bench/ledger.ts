@@ -162,17 +162,12 @@ async function reserveAndComplete(
   }
 }
 
-/** As lean as it gets: the keys packed into one parameter, the results into another. */
 async function insertBare(database: Database, page: SeededPage): Promise<void> {
-  const keys = page.values.map((_, position) => keyOf(page, position)).join('')
-  const results = page.values.map((_, position) => `remote-${position}`)
+  const rows = page.values.map((_, position) => [keyOf(page, position), `remote-${position}`])
   await database.rows(sql`/* bench.insertBare */
     insert into delivery (key, day, result)
-    select substring(given.keys from result.nth::int * 32 - 31 for 32),
-           (now() at time zone 'UTC')::date, result.value
-    from (select decode(${keys}, 'hex') as keys) as given
-    cross join jsonb_array_elements_text(${JSON.stringify(results)}::text::jsonb)
-      with ordinality as result (value, nth)`)
+    select decode(item ->> 0, 'hex'), (now() at time zone 'UTC')::date, item ->> 1
+    from jsonb_array_elements(${JSON.stringify(rows)}::text::jsonb) as item`)
 }
 
 /** Keys of other pages, each page's side by side, as runs leave them. */

@@ -59,7 +59,13 @@ function checkpointOf(
 
 function toHold(seeded: SeededPage, position: number, reason = 'is not valid'): RecordToHold {
   const hash = identityOf(seeded, position)
-  return { position, identityHash: hash, destinationIdentityHash: hash, reason }
+  return {
+    position,
+    identityHash: hash,
+    destinationIdentityHash: hash,
+    reason,
+    isSuperseded: false,
+  }
 }
 
 async function store(database: Database, holder: RunHolder, seeded: SeededPage): Promise<void> {

@@ -215,6 +215,7 @@ export async function listHeldRecords(
     .where(
       and(
         eq(heldRecord.lastRunId, runId),
+        eq(heldRecord.isSuperseded, false),
         after === null
           ? undefined
           : sql`(${heldRecord.pageDigest}, ${heldRecord.position})
