@@ -5,7 +5,7 @@
  * together or not at all (I3); the saved cursor is never behind which a record without outcome lies; a page
  * counts once a run.
  */
-import { sql } from 'drizzle-orm'
+import { type SQL, sql } from 'drizzle-orm'
 import type { Counters } from '../domain/delivery.ts'
 import type { RunProgress } from '../domain/progress.ts'
 import type { SyncStatus } from '../domain/sync.ts'
@@ -138,6 +138,7 @@ export async function checkpoint(
 ): Promise<Checkpoint | null> {
   const { holder, counters, isClean, advances } = options
   const digest = bytea(options.pageDigest)
+  const isClosing = isClean ? sql`not ${isNamedByIntent(options)}` : sql`false`
   const [row] = await db.rows<CheckpointRow>(sql`/* pages.checkpoint */
     with fence as (
       update sync_fence
@@ -146,7 +147,7 @@ export async function checkpoint(
             (select front.from_cursor
              from open_page as front
              where front.sync_id = ${holder.syncId}
-               and not (${isClean} and front.page_digest = ${digest})
+               and not (front.page_digest = ${digest} and ${isClosing})
              order by front.ordinal
              limit 1),
             case when ${advances} then ${options.toCursor} else reached end)
@@ -169,12 +170,18 @@ export async function checkpoint(
         and run.worker_id = ${holder.workerId} and run.epoch = ${holder.epoch}
       returning ${PROGRESS_COLUMNS}, run.cancel_requested_at is not null as "isCancelRequested"
     ),
-    ${isClean ? closePage(digest) : keepPage(options)},
+    closed as (
+      delete from open_page
+      using fence
+      where open_page.sync_id = fence.sync_id and open_page.page_digest = ${digest}
+        and ${isClosing}
+    ),
+    ${keepPage(options, isClosing)},
     resolved as (
       delete from held_record
       using fence
       where held_record.sync_id = fence.sync_id and held_record.page_digest = ${digest}
-        and (${isClean} or held_record.position = any (${`{${options.released.join(',')}}`}::text::int[]))
+        and (${isClosing} or held_record.position = any (${`{${options.released.join(',')}}`}::text::int[]))
     )
     ${options.held.length > 0 ? sql`, held as (${hold(options)})` : sql``}
     select progressed.*, sync.status as "syncStatus"
@@ -188,19 +195,15 @@ function toCheckpoint(row: CheckpointRow): Checkpoint {
   return { progress: toProgress(row), syncStatus, isCancelRequested }
 }
 
-function closePage(digest: ReturnType<typeof bytea>) {
-  return sql`closed as (
-      delete from open_page
-      using fence
-      where open_page.sync_id = fence.sync_id and open_page.page_digest = ${digest}
-        and not exists (
-          select from delivery_intent as intent
-          where intent.sync_id = fence.sync_id and intent.page_digest = ${digest})
-    )`
+/** Something of the page is in flight or in doubt: it stays open, whatever its records say. */
+function isNamedByIntent({ holder, pageDigest }: CheckpointOptions) {
+  return sql`exists (
+    select from delivery_intent as intent
+    where intent.sync_id = ${holder.syncId} and intent.page_digest = ${bytea(pageDigest)})`
 }
 
 /** Keeps the page with its own completed keys, which it needs after the ledger has forgotten them. */
-function keepPage(options: CheckpointOptions) {
+function keepPage(options: CheckpointOptions, isClosing: SQL) {
   const { holder, pageDigest, advances, retentionMs } = options
   return sql`completed as materialized (${completedKeys(pageDigest, retentionMs)}),
     kept as (
@@ -217,6 +220,7 @@ function keepPage(options: CheckpointOptions) {
             left join completed on completed.position = encode(int4send(place), 'hex'))
       from fence
       where open_page.sync_id = fence.sync_id and open_page.page_digest = ${bytea(pageDigest)}
+        and not ${isClosing}
     )`
 }
 
