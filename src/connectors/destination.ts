@@ -20,6 +20,8 @@ export interface OutgoingRecord {
 export interface DeliveryCall {
   readonly records: readonly OutgoingRecord[]
   readonly signal: AbortSignal
+  /** What an import that this call starts can be found by later; null where calls are answered at once. */
+  readonly importTag: string | null
   /** Throws when the run may not write any more. */
   beforeSend(): void
 }
@@ -32,6 +34,55 @@ export type DeliveryAnswer =
    * because the call was too large, of which none needs to be guilty.
    */
   | { readonly kind: 'refused'; readonly reason: string; readonly isTooLarge: boolean }
+  /** Taken in as an import that is worked on later. Only where the writer has `imports`. */
+  | { readonly kind: 'accepted'; readonly jobId: string }
+
+/** Nobody could say; whoever asked may ask again. */
+export type Unanswered = Extract<Outcome, { readonly kind: 'unknown' }>
+
+/** Whether a write is there. */
+export type LookupAnswer =
+  | { readonly kind: 'found'; readonly remoteId: string | null }
+  | { readonly kind: 'absent' }
+  | Unanswered
+
+/** Asks for writes by their delivery keys; answers one by one, in the order of the keys. Never rejects but with the signal's reason. */
+export type LookUp = (request: {
+  readonly deliveryKeys: readonly string[]
+  readonly signal: AbortSignal
+}) => Promise<readonly LookupAnswer[]>
+
+export type ImportState =
+  | { readonly kind: 'running' }
+  /** One outcome a record, in the order of the keys. */
+  | { readonly kind: 'finished'; readonly outcomes: readonly Outcome[] }
+  /** The destination does not know the import any more: what became of its records is unknown. */
+  | { readonly kind: 'lost'; readonly reason: string }
+  | Unanswered
+
+export type FoundImport =
+  | { readonly kind: 'found'; readonly jobId: string }
+  | { readonly kind: 'absent' }
+  | Unanswered
+
+/**
+ * Calls that are taken in and worked on later. A connection has one import open at a time, since one that
+ * is stuck and lands late would overwrite what came after it.
+ */
+export interface ImportJobs {
+  /** Between two looks at an import, in milliseconds. */
+  readonly pollMs: number
+  /** How long an attempt waits for an import to finish, in milliseconds. The next attempt goes on waiting. */
+  readonly patienceMs: number
+  /** Neither rejects but with the signal's reason. */
+  check(request: {
+    readonly jobId: string
+    readonly deliveryKeys: readonly string[]
+    readonly signal: AbortSignal
+  }): Promise<ImportState>
+  /** The import that was started with a tag. Asked only when the call that carried it cannot arrive any more. */
+  find(request: { readonly tag: string; readonly signal: AbortSignal }): Promise<FoundImport>
+}
 
 export interface DestinationWriter {
   readonly deliveryClass: DeliveryClass
@@ -43,6 +94,10 @@ export interface DestinationWriter {
   readonly maxRecordsPerCall: number
   /** Most calls under way at once. Calls for one identity never overlap. */
   readonly concurrency: number
+  /** Required by class `lookup`, null for the others. */
+  readonly lookUp: LookUp | null
+  /** Null: every call is answered at once. */
+  readonly imports: ImportJobs | null
   /** What the destination knows the record by; null: the source's identity stands for it. */
   identityOf(fields: JsonObject): string | null
   /** Why the record cannot be sent at all (too large, identity missing), or null. */

@@ -54,9 +54,11 @@ export function deliveryKey(pageDigest: string, position: number, recordDigest: 
 
 /**
  * What a destination does when it gets the same write twice. `idempotent`: nothing new happens, so an
- * unknown outcome is settled by sending again. `none`: it happens twice, so only a person can settle it.
+ * unknown outcome is settled by sending again. `lookup`: it happens twice, but the destination can be asked
+ * whether a write is there, once nothing of it can land any more. `none`: it happens twice, and only a
+ * person can settle it.
  */
-const DELIVERY_CLASSES = ['idempotent', 'none'] as const
+const DELIVERY_CLASSES = ['idempotent', 'lookup', 'none'] as const
 export type DeliveryClass = (typeof DELIVERY_CLASSES)[number]
 
 /**

@@ -18,7 +18,6 @@ import type { Logger } from '../runtime/logger.ts'
 import type { IdSource, Random } from '../runtime/random.ts'
 import type { Sealer } from '../runtime/seal.ts'
 import type { Database } from '../store/database.ts'
-import { listLeftIntents, makeLeftIntentsDoubtful } from '../store/ledger.ts'
 import { hasHeldRecords } from '../store/pages.ts'
 import type { RunHolder } from '../store/run-ends.ts'
 import { type ClaimedRun, setTotalRecords } from '../store/runs.ts'
@@ -27,10 +26,10 @@ import { Silence } from './deliver-chunk.ts'
 import { endRun, type RunEnd } from './end-run.ts'
 import type { FaultHook } from './fault-points.ts'
 import { LeaseKeeper } from './lease-keeper.ts'
-import { LeftIntents } from './left-intents.ts'
 import { type OpenConnectors, openConnectors } from './open-connectors.ts'
 import { PageLoop } from './page-loop.ts'
 import { ProgressPublisher } from './progress-publisher.ts'
+import { settleLeft } from './settle-left.ts'
 
 export interface AttemptSettings {
   readonly leaseLifeMs: number
@@ -164,14 +163,9 @@ async function createPageLoop(
     const detail = problem ? `${problem.field}: ${problem.reason}` : 'The mapping is not valid.'
     throw failAttempt(failure('node_failed', { step: 'mapping', detail }))
   }
-  if (connectors.writer.deliveryClass === 'none') {
-    await makeLeftIntentsDoubtful(parts.database, holder)
-  }
-  // A statement of its own, after the claim's: one that raised the fence itself would not see them all.
-  const leftIntents = new LeftIntents(
-    await listLeftIntents(parts.database, holder),
-    parts.clock.monotonicMs(),
-  )
+  const { writer } = connectors
+  const connectionId = config.destinationConnectionId
+  const leftIntents = await settleLeft({ ...parts, writer, holder, signal, connectionId })
   const { totalRecords } = connectors.reader
   if (totalRecords !== null) {
     await setTotalRecords(parts.database, holder, totalRecords)
@@ -180,7 +174,7 @@ async function createPageLoop(
   return new PageLoop({
     ...parts,
     reader: connectors.reader,
-    writer: connectors.writer,
+    writer,
     mapping: compiled.mapping,
     config,
     holder,
@@ -192,7 +186,7 @@ async function createPageLoop(
     retentionMs: parts.settings.retentionMs,
     runId: claimed.runId,
     epoch: claimed.epoch,
-    connectionId: config.destinationConnectionId,
+    connectionId,
     endsOnBrokenRecord: config.onBrokenRecord === 'FAIL',
     hasHeldRecords: () => isAnyHeld,
     noteHeldRecords: () => {

@@ -2,36 +2,23 @@
  * One reserved chunk on its way: call, record what is known, call again for the rest.
  *
  * Invariants: the chunk's intent names, at every moment, each record whose outcome is not recorded; an
- * unknown outcome is sent again only to a destination that is idempotent, with the same key; a call that
- * is refused as a whole is split until the guilty records are alone.
+ * unknown outcome is sent again only to a destination that is idempotent, with the same key, or that says
+ * that it has nothing of it; a call that is refused as a whole is split until the guilty records are alone.
  */
-import type { DeliveryCall, DestinationWriter } from '../connectors/destination.ts'
 import { splitSuspects } from '../domain/bisect.ts'
-import { type DeliveryClass, deliveryKey, type Outcome } from '../domain/delivery.ts'
+import type { Outcome } from '../domain/delivery.ts'
 import { failure } from '../domain/failure.ts'
 import { decideCallWait } from '../domain/retry.ts'
 import { assert, unreachable } from '../runtime/assert.ts'
-import type { Clock } from '../runtime/clock.ts'
-import type { IdSource, Random } from '../runtime/random.ts'
-import type { Database } from '../store/database.ts'
+import type { Random } from '../runtime/random.ts'
 import { complete, type WrittenRecord } from '../store/ledger.ts'
 import { AttemptStop, failAttempt } from './attempt-stop.ts'
-import type { FaultHook } from './fault-points.ts'
-import type { LeaseKeeper } from './lease-keeper.ts'
+import { type CallAnswer, type CallContext, Calls, type ReservedIntent } from './calls.ts'
 import type { SendableRecord } from './prepare-page.ts'
 
-export interface ChunkContext {
-  readonly database: Database
-  readonly writer: DestinationWriter
-  readonly lease: LeaseKeeper
-  readonly clock: Clock
-  readonly ids: IdSource
+export interface ChunkContext extends CallContext {
   readonly random: Random
-  readonly faults: FaultHook
-  readonly runId: string
   readonly epoch: number
-  /** Aborted when the attempt must stop at its next safe point. */
-  readonly signal: AbortSignal
   readonly silence: Silence
   hasHeldRecords(): boolean
 }
@@ -87,14 +74,11 @@ export interface DeliveredChunk {
  */
 export async function deliverChunk(
   context: ChunkContext,
-  options: {
-    readonly intentId: string
-    readonly pageDigest: string
-    readonly records: readonly SendableRecord[]
-  },
+  intent: ReservedIntent,
+  records: readonly SendableRecord[],
 ): Promise<DeliveredChunk> {
-  const chunk = new Chunk(context, options)
-  await chunk.send(options.records)
+  const chunk = new Chunk(context, intent, records)
+  await chunk.send(records)
   return { results: chunk.results, recorded: chunk.recorded }
 }
 
@@ -102,21 +86,16 @@ class Chunk {
   readonly results = new Map<SendableRecord, ChunkResult>()
   recorded: Promise<{ readonly error: unknown } | null> = Promise.resolve(null)
   readonly #context: ChunkContext
-  readonly #pageDigest: string
-  #intentId: string
+  readonly #calls: Calls
   /** Records of which a call may have been applied although nobody said so. */
   readonly #uncertain = new Set<SendableRecord>()
   /** The records that the intent names, in its order. */
   #open: readonly SendableRecord[]
 
-  constructor(
-    context: ChunkContext,
-    options: { intentId: string; pageDigest: string; records: readonly SendableRecord[] },
-  ) {
+  constructor(context: ChunkContext, intent: ReservedIntent, records: readonly SendableRecord[]) {
     this.#context = context
-    this.#pageDigest = options.pageDigest
-    this.#intentId = options.intentId
-    this.#open = options.records
+    this.#calls = new Calls(context, intent)
+    this.#open = records
   }
 
   /** Sends `records` until each has its result. */
@@ -193,43 +172,61 @@ class Chunk {
   async #sendUntilKnown(records: readonly SendableRecord[]): Promise<Refusal | null> {
     let pending = records
     for (let tries = 1; pending.length > 0; tries += 1) {
-      const answer = await this.#call(pending)
+      const unclear = pending.filter((record) => this.#mustAsk(record))
+      const asked = unclear.length > 0 ? unclear : pending
+      const answer = await (unclear.length > 0 ? this.#ask(unclear) : this.#call(pending))
       if (answer.kind === 'refused') {
         this.#context.silence.end()
         return { reason: answer.reason, isTooLarge: answer.isTooLarge, records: pending }
       }
-      const problems = await this.#record(pending, answer.outcomes)
-      pending = [...problems.keys()]
-      if (pending.length > 0) {
+      const problems = await this.#record(asked, answer.outcomes)
+      const known = new Set(asked.filter((record) => !problems.has(record)))
+      pending = pending.filter((record) => !known.has(record))
+      if (problems.size > 0) {
         await this.#waitBeforeNextTry(tries, problems)
       }
     }
     return null
   }
 
-  async #call(records: readonly SendableRecord[]) {
-    const { writer, lease, faults, runId, clock, signal } = this.#context
-    await faults('afterReserve', runId)
-    // Work in flight is finished, not torn: a stop takes effect between calls. The deadline is the writer's.
-    const call: DeliveryCall = {
-      records: records.map((record) => ({
-        deliveryKey: deliveryKey(this.#pageDigest, record.position, record.recordDigest),
-        fields: record.fields,
-        json: record.json,
-      })),
-      signal: clock.deadline(writer.requestDeadlineMs + CALL_GRACE_MS),
-      beforeSend: () => {
-        signal.throwIfAborted()
-        lease.assertTrusted()
-      },
-    }
-    const answer = await writer.deliver(call).catch(async (error: unknown) => {
-      // A writer rejects only when it has sent nothing.
-      await this.giveUp()
+  /** What may have been applied is asked about, where sending it again could apply it twice. */
+  #mustAsk(record: SendableRecord): boolean {
+    const canBeAsked = this.#calls.isImportOpen || this.#context.writer.deliveryClass === 'lookup'
+    return canBeAsked && this.#uncertain.has(record)
+  }
+
+  async #call(records: readonly SendableRecord[]): Promise<CallAnswer> {
+    try {
+      return await this.#calls.make(records)
+    } catch (error) {
+      await this.#giveUpCall(records)
       throw error
-    })
-    await faults('afterSend', runId)
-    return answer
+    }
+  }
+
+  async #ask(records: readonly SendableRecord[]): Promise<CallAnswer> {
+    try {
+      const outcomes = await this.#calls.ask(records)
+      for (const [index, record] of records.entries()) {
+        if (outcomes[index]?.kind === 'retryable') {
+          this.#uncertain.delete(record)
+        }
+      }
+      return { kind: 'answered', outcomes }
+    } catch (error) {
+      await this.#giveUpCall(records)
+      throw error
+    }
+  }
+
+  /** Nothing of the call was sent, or it is an import that goes on without us. Else all stays as it is. */
+  async #giveUpCall(records: readonly SendableRecord[]): Promise<void> {
+    if (this.#calls.isImportOpen) {
+      records.forEach(this.#uncertain.add, this.#uncertain)
+    }
+    if (this.#calls.isImportOpen || !this.#calls.isUnderWay) {
+      await this.giveUp()
+    }
   }
 
   /** Records the outcomes that are known; returns the records to send again, each with its problem. */
@@ -240,7 +237,8 @@ class Chunk {
     assert(outcomes.length === records.length, 'A destination answers for each record of a call.')
     const { writer, faults, runId } = this.#context
     const { again, written, remaining } = this.#sort(records, outcomes)
-    const isDead = writer.deliveryClass === 'none' && this.#context.silence.note(outcomes)
+    const isRisky = writer.deliveryClass === 'none' && !this.#calls.isImportOpen
+    const isDead = isRisky && this.#context.silence.note(outcomes)
     const recording = this.#shrinkIntent(written, remaining).then(() =>
       faults('afterComplete', runId),
     )
@@ -281,7 +279,8 @@ class Chunk {
   }
 
   #take(record: SendableRecord, outcome: Outcome, again: Map<SendableRecord, Problem>): void {
-    const result = toResult(outcome, this.#context.writer.deliveryClass)
+    const isFinal = this.#context.writer.deliveryClass === 'none' && !this.#calls.isImportOpen
+    const result = toResult(outcome, isFinal)
     if (outcome.kind === 'unknown') {
       this.#uncertain.add(record)
     }
@@ -298,21 +297,23 @@ class Chunk {
     remaining: readonly number[],
   ): Promise<void> {
     if (remaining.length === this.#open.length) {
+      await this.#calls.forgetImport()
       return // nothing is known that was not known before
     }
     const { database, epoch, ids } = this.#context
     const intentId = ids.next()
+    const keepsImport = this.#calls.isImportOpen
     const isRecorded = await complete(database, {
-      intentId: this.#intentId,
+      intentId: this.#calls.intentId,
       epoch,
       written,
-      remaining: remaining.length > 0 ? { intentId, indexes: remaining } : null,
+      remaining: remaining.length > 0 ? { intentId, indexes: remaining, keepsImport } : null,
       hasHeldRecords: this.#context.hasHeldRecords(),
     })
     if (!isRecorded) {
       throw new AttemptStop({ kind: 'fenced_off' })
     }
-    this.#intentId = intentId
+    this.#calls.intentId = intentId
     const kept = new Set(remaining)
     this.#open = this.#open.filter((_, index) => kept.has(index))
   }
@@ -364,7 +365,7 @@ function toProblem(outcome: Outcome): Problem {
 }
 
 /** How the record ends here, or null: its call is made again. */
-function toResult(outcome: Outcome, deliveryClass: DeliveryClass): ChunkResult | null {
+function toResult(outcome: Outcome, isUnknownFinal: boolean): ChunkResult | null {
   switch (outcome.kind) {
     case 'written':
       return { kind: 'written' }
@@ -373,14 +374,11 @@ function toResult(outcome: Outcome, deliveryClass: DeliveryClass): ChunkResult |
     case 'retryable':
       return null
     case 'unknown':
-      return deliveryClass === 'none' ? { kind: 'inDoubt', reason: outcome.reason } : null
+      return isUnknownFinal ? { kind: 'inDoubt', reason: outcome.reason } : null
     default:
       return unreachable(outcome)
   }
 }
-
-/** On top of the writer's own deadline, after which a call is abandoned. */
-const CALL_GRACE_MS = 5_000
 
 function isWorthAnotherTry(problem: Problem): boolean {
   return problem.failure === 'provider_unavailable' || problem.failure === 'provider_rate_limited'

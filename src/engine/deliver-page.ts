@@ -52,15 +52,17 @@ export async function deliverPage(
   const allowed = page.records.filter(
     (record) => record.kind === 'sendable' && !context.leftIntents.isDoubtful(record),
   ) as readonly SendableRecord[]
-  await waitForSharedIdentities(earlier, allowed)
+  await waitForEarlier(context, earlier, allowed)
   await waitForQuiet(context, source, allowed)
   // A page that was stored before may hold held records: it is looked at before anything is reserved.
-  const reservesAtOnce = !remembered && isOneCall(allowed, context.writer.maxRecordsPerCall)
-  const intentId = context.ids.next()
+  const reservesAtOnce =
+    !remembered && !context.writer.imports && isOneCall(allowed, context.writer.maxRecordsPerCall)
+  const chunk = reservesAtOnce ? toChunk(context, allowed) : null
+  const reservedAtMs = context.clock.monotonicMs()
   const opened = await openPage(context.database, {
     holder: context.holder,
     page,
-    chunk: reservesAtOnce ? toChunk(context, intentId, allowed) : null,
+    chunk,
     resendsUnknown: context.writer.deliveryClass === 'idempotent',
     retentionMs: context.retentionMs,
   })
@@ -77,24 +79,27 @@ export async function deliverPage(
     !opened.isReserved || toSend.length === allowed.length,
     'What is reserved with its page is sent.',
   )
-  const { results, recorded } = opened.isReserved
-    ? await deliverChunk(context, { intentId, pageDigest: page.pageDigest, records: toSend })
-    : await reserveAndSend(context, page.pageDigest, toSend)
+  const { pageDigest } = page
+  const { results, recorded } =
+    chunk && opened.isReserved
+      ? await deliverChunk(context, { ...chunk, pageDigest, reservedAtMs }, toSend)
+      : await reserveAndSend(context, pageDigest, toSend)
   return { ...settle(context, { source, verdicts, results, heldBefore }), recorded }
 }
 
 /**
  * A crash could leave an earlier delivery unrecorded and a later one of the same identity recorded: the
- * earlier would be sent again and overwrite the later. So what shares an identity waits.
+ * earlier would be sent again and overwrite the later. So what shares an identity waits; and an import
+ * waits for the one before it.
  */
-async function waitForSharedIdentities(
+async function waitForEarlier(
+  { writer }: DeliveryContext,
   earlier: DeliveredPage | null,
   records: readonly SendableRecord[],
 ): Promise<void> {
-  if (
-    earlier &&
-    records.some((record) => earlier.sentIdentities.has(record.destinationIdentityHash))
-  ) {
+  const isShared = (record: SendableRecord) =>
+    earlier?.sentIdentities.has(record.destinationIdentityHash) === true
+  if (earlier && (writer.imports || records.some(isShared))) {
     rethrow(await earlier.recorded)
   }
 }

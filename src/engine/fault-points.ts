@@ -9,6 +9,7 @@ export const FAULT_POINTS = [
   'afterReadPage',
   'afterReserve',
   'afterSend',
+  'afterAccept',
   'afterComplete',
   'beforeCheckpoint',
   'afterCheckpoint',

@@ -8,7 +8,7 @@
  * mapping hides anything.
  */
 import { RECORD_DIGEST_BYTES } from '../domain/delivery.ts'
-import type { LeftIntent } from '../store/ledger.ts'
+import type { LeftIntent } from '../store/left-intents.ts'
 import { unpackHashes } from './prepare-page.ts'
 
 interface Named {

@@ -5,21 +5,23 @@
  * Invariant: records of one identity never share a round: an earlier one has its outcome before a later
  * one is sent, and may be sent again without overtaking it.
  */
-import { reserve } from '../store/ledger.ts'
+import { assert } from '../runtime/assert.ts'
+import { type Chunk, reserve } from '../store/ledger.ts'
 import type { RunHolder } from '../store/run-ends.ts'
 import { AttemptStop } from './attempt-stop.ts'
+import { quietMsOf, type ReservedIntent } from './calls.ts'
 import {
   type ChunkContext,
   type ChunkResult,
   type DeliveredChunk,
   deliverChunk,
 } from './deliver-chunk.ts'
+import { waitForOpenImport } from './imports.ts'
 import type { LeftIntents } from './left-intents.ts'
 import type { SendableRecord } from './prepare-page.ts'
 
 export interface DeliveryContext extends ChunkContext {
   readonly holder: RunHolder
-  readonly connectionId: string
   readonly retentionMs: number
   readonly endsOnBrokenRecord: boolean
   readonly leftIntents: LeftIntents
@@ -49,7 +51,8 @@ export async function reserveAndSend(
       }
     }
     // Every call under way is awaited, also after a failure: nothing goes on behind the attempt's back.
-    await Promise.all(Array.from({ length: context.writer.concurrency }, worker))
+    const atOnce = context.writer.imports ? 1 : context.writer.concurrency
+    await Promise.all(Array.from({ length: atOnce }, worker))
     rethrow(stop)
   }
   return { results, recorded: Promise.resolve(null) }
@@ -68,16 +71,8 @@ async function reserveChunk(
     blocked.map((record) => [record, { kind: 'blocked' }]),
   )
   if (records.length > 0) {
-    const intentId = context.ids.next()
-    const isReserved = await reserve(context.database, {
-      holder: context.holder,
-      pageDigest,
-      chunk: toChunk(context, intentId, records),
-    })
-    if (!isReserved) {
-      throw new AttemptStop({ kind: 'fenced_off' })
-    }
-    const delivered = await deliverChunk(context, { intentId, pageDigest, records })
+    const intent = await reserveRecords(context, pageDigest, records)
+    const delivered = await deliverChunk(context, intent, records)
     rethrow(await delivered.recorded)
     for (const [record, result] of delivered.results) {
       results.set(record, result)
@@ -87,6 +82,28 @@ async function reserveChunk(
     }
   }
   return results
+}
+
+async function reserveRecords(
+  context: DeliveryContext,
+  pageDigest: string,
+  records: readonly SendableRecord[],
+): Promise<ReservedIntent> {
+  const { database, holder, clock, writer } = context
+  for (;;) {
+    const reservedAtMs = clock.monotonicMs()
+    const chunk = toChunk(context, records)
+    const reserved = await reserve(database, { holder, pageDigest, chunk })
+    if (reserved === 'fenced_off') {
+      throw new AttemptStop({ kind: 'fenced_off' })
+    }
+    const { intentId, importTag } = chunk
+    if (reserved === 'reserved') {
+      return { intentId, pageDigest, importTag, reservedAtMs }
+    }
+    assert(writer.imports !== null, 'Only an import waits for another one.')
+    await waitForOpenImport(context, writer.imports)
+  }
 }
 
 /**
@@ -119,20 +136,17 @@ function toRounds(
 }
 
 /** The chunk of these records, as the ledger reserves it. */
-export function toChunk(
-  context: DeliveryContext,
-  intentId: string,
-  records: readonly SendableRecord[],
-) {
-  const { writer } = context
+export function toChunk(context: DeliveryContext, records: readonly SendableRecord[]): Chunk {
+  const { writer, ids } = context
   return {
-    intentId,
+    intentId: ids.next(),
     connectionId: context.connectionId,
     deliveryClass: writer.deliveryClass,
     positions: records.map((record) => record.position),
     recordDigests: records.map((record) => record.recordDigest).join(''),
     destinationIdentities: records.map((record) => record.destinationIdentityHash).join(''),
-    quietMs: writer.requestDeadlineMs + writer.settlingMs,
+    quietMs: quietMsOf(writer),
+    importTag: writer.imports ? ids.next() : null,
   }
 }
 

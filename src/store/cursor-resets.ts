@@ -46,13 +46,15 @@ export async function resetCursor(tx: Handle, syncId: string): Promise<Dropped> 
         from unnest(delivery_intent.positions) with ordinality as place (position, nth))
       from open_page as page
       where delivery_intent.sync_id = ${syncId} and delivery_intent.identities is null
-        and not (delivery_intent.delivery_class = 'idempotent' and delivery_intent.quiet_at <= now())
+        and not (delivery_intent.delivery_class = 'idempotent' and delivery_intent.quiet_at <= now()
+                 and delivery_intent.import_tag is null)
         and page.sync_id = delivery_intent.sync_id
         and page.page_digest = delivery_intent.page_digest
     ),
     resent as (
       delete from delivery_intent
       where sync_id = ${syncId} and delivery_class = 'idempotent' and quiet_at <= now()
+        and import_tag is null
     ),
     page as (
       delete from open_page

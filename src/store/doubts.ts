@@ -49,7 +49,7 @@ export async function findDoubt(
     join sync on sync.id = intent.sync_id and sync.workspace_id = ${workspaceId}
     left join run on run.id = intent.run_id
     left join attempt on attempt.run_id = intent.run_id and attempt.epoch = intent.epoch
-    where intent.id = ${intentId} and intent.delivery_class = 'none'`)
+    where intent.id = ${intentId} and intent.delivery_class = 'none' and intent.import_tag is null`)
   if (!row) {
     return null
   }

@@ -14,7 +14,6 @@ import {
   PAGE_DIGEST_BYTES,
   RECORD_DIGEST_BYTES,
 } from '../domain/delivery.ts'
-import { assert } from '../runtime/assert.ts'
 import type { Handle } from './database.ts'
 
 /** The holder of a run, as far as the ledger cares. */
@@ -43,8 +42,10 @@ export interface Chunk {
   readonly recordDigests: string
   /** 16 bytes a record. */
   readonly destinationIdentities: string
-  /** From reserving until the call can have no more effect: request deadline plus settling time. */
+  /** From reserving until the call can have no more effect: see `quietMsOf` of the engine. */
   readonly quietMs: number
+  /** What an import that its call starts can be found by; null: the call is answered at once. */
+  readonly importTag: string | null
 }
 
 export interface CompletedKey {
@@ -98,7 +99,7 @@ export async function openPage(db: Handle, options: OpenPageOptions): Promise<Op
       using fence
       where ${resendsUnknown} and delivery_intent.sync_id = fence.sync_id
         and delivery_intent.page_digest = ${digest} and delivery_intent.epoch < ${holder.epoch}
-        and delivery_intent.delivery_class = 'idempotent'
+        and delivery_intent.delivery_class = 'idempotent' and delivery_intent.import_tag is null
     ),
     completed as materialized (${completedKeys(page.pageDigest, retentionMs)}),
     reserved as (${chunk ? insertChunk(holder, page.pageDigest, chunk) : sql`select 1 from fence where false`})
@@ -119,7 +120,10 @@ export async function openPage(db: Handle, options: OpenPageOptions): Promise<Op
   }
 }
 
-/** Reserves a chunk of a page that is stored. False: the fence was raised. */
+/** `import_open`: another import into the connection may still be going on; nothing was reserved. */
+export type Reserved = 'reserved' | 'fenced_off' | 'import_open'
+
+/** Reserves a chunk of a page that is stored. */
 export async function reserve(
   db: Handle,
   options: {
@@ -127,13 +131,17 @@ export async function reserve(
     readonly pageDigest: string
     readonly chunk: Chunk
   },
-): Promise<boolean> {
+): Promise<Reserved> {
   const { holder, pageDigest, chunk } = options
-  const rows = await db.rows(sql`/* ledger.reserve */
+  const [row] = await db.rows<{ isHeld: boolean; isReserved: boolean }>(sql`/* ledger.reserve */
     with fence as (${fenceOf(holder)}),
-    completed as (select 1 where false)
-    ${insertChunk(holder, pageDigest, chunk)}`)
-  return rows.length > 0
+    completed as (select 1 where false),
+    reserved as (${insertChunk(holder, pageDigest, chunk)})
+    select exists (select from fence) as "isHeld", exists (select from reserved) as "isReserved"`)
+  if (!row?.isHeld) {
+    return 'fenced_off'
+  }
+  return row.isReserved ? 'reserved' : 'import_open'
 }
 
 /** One record that the destination has: its place in the chunk, from 0, and the destination's id for it. */
@@ -142,13 +150,20 @@ export interface WrittenRecord {
   readonly result: string | null
 }
 
+export interface RemainingPlaces {
+  readonly intentId: string
+  readonly indexes: readonly number[]
+  /** The import that was started for them may still be going on. */
+  readonly keepsImport: boolean
+}
+
 export interface CompleteOptions {
   readonly intentId: string
   /** The epoch that reserved it: also a holder that was taken over may record the answer it got. */
   readonly epoch: number
   readonly written: readonly WrittenRecord[]
-  /** Places in the chunk whose outcome is unknown, and the id of the intent that goes on naming them. */
-  readonly remaining: { readonly intentId: string; readonly indexes: readonly number[] } | null
+  /** Places in the chunk whose outcome is unknown, and the intent that goes on naming them. */
+  readonly remaining: RemainingPlaces | null
   /** Whether the sync has held records, which a later delivery of the same identity supersedes. */
   readonly hasHeldRecords: boolean
 }
@@ -164,7 +179,7 @@ export async function complete(db: Handle, options: CompleteOptions): Promise<bo
       returning sync_id, epoch, run_id, connection_id, delivery_class, page_digest, positions,
                 record_digests || ''::bytea as record_digests,
                 destination_identities || ''::bytea as destination_identities, identities,
-                day, reserved_at, quiet_at
+                day, reserved_at, quiet_at, import_tag, import_job_id, is_import_open
     ),
     reserved_record as (
       select settled.page_digest || int4send(place.position)
@@ -192,71 +207,6 @@ export async function complete(db: Handle, options: CompleteOptions): Promise<bo
   return rows.length > 0
 }
 
-/**
- * What was reserved for a destination that repeats nothing is in doubt once it is declared to repeat: it
- * cannot be sent again there, and only a person can settle it.
- */
-export async function makeLeftIntentsDoubtful(db: Handle, holder: LedgerHolder): Promise<void> {
-  await db.rows(sql`/* ledger.makeLeftIntentsDoubtful */
-    with fence as (${fenceOf(holder)})
-    update delivery_intent
-    set delivery_class = 'none'
-    from fence
-    where delivery_intent.sync_id = fence.sync_id and delivery_intent.epoch < ${holder.epoch}
-      and delivery_intent.delivery_class = 'idempotent'`)
-}
-
-/** An intent that an earlier epoch left behind: in flight once, in doubt now. */
-export type LeftIntent = {
-  readonly id: string
-  readonly epoch: number
-  readonly deliveryClass: DeliveryClass
-  readonly pageDigest: string
-  readonly positions: readonly number[]
-  readonly recordDigests: string
-  readonly destinationIdentities: string
-  /** The place of its page among the sync's open pages; null: the page is not there any more. */
-  readonly pageOrdinal: number | null
-  /** 16 bytes a position of the whole page. */
-  readonly pageIdentities: string | null
-  /** 16 bytes a record, in the order of its positions, once a reset has dropped its page; else null. */
-  readonly identities: string | null
-  /** Milliseconds until its quiet time is over, 0 when it is. */
-  readonly quietInMs: number
-}
-
-/** Most intents in doubt that a sync may have; a run reads all of them before it sends anything. */
-const MAX_LEFT_INTENTS = 100_000
-
-/** The intents that older epochs of the sync left. Called after the claim raised the fence, as a statement of its own. */
-export async function listLeftIntents(
-  db: Handle,
-  holder: LedgerHolder,
-): Promise<readonly LeftIntent[]> {
-  const intents = await db.rows<LeftIntent>(sql`/* ledger.listLeftIntents */
-    select intent.id, intent.epoch, intent.delivery_class as "deliveryClass",
-           encode(intent.page_digest, 'hex') as "pageDigest", intent.positions,
-           encode(intent.record_digests, 'hex') as "recordDigests",
-           encode(intent.destination_identities, 'hex') as "destinationIdentities",
-           page.ordinal as "pageOrdinal", encode(page.identities, 'hex') as "pageIdentities",
-           encode(intent.identities, 'hex') as identities,
-           greatest(0, extract(epoch from intent.quiet_at - now()) * 1000)::float8 as "quietInMs"
-    from delivery_intent as intent
-    left join open_page as page
-      on page.sync_id = intent.sync_id and page.page_digest = intent.page_digest
-    where intent.sync_id = ${holder.syncId} and intent.epoch < ${holder.epoch}
-      -- Of a page that a reset dropped and that did not come again there is nothing to be sent again.
-      and not (intent.delivery_class = 'idempotent' and page.page_digest is null
-               and intent.quiet_at <= now())
-    order by intent.id
-    limit ${MAX_LEFT_INTENTS + 1}`)
-  assert(
-    intents.length <= MAX_LEFT_INTENTS,
-    `Sync ${holder.syncId} has more than ${MAX_LEFT_INTENTS} intents of earlier attempts.`,
-  )
-  return intents
-}
-
 /** The completed keys of a page, the newest of each position, as text in hexadecimal. */
 export function completedKeys(pageDigest: string, retentionMs: number) {
   const low = bytea(pageDigest)
@@ -274,7 +224,7 @@ export function completedKeys(pageDigest: string, retentionMs: number) {
 }
 
 /** The sync's fence row, share-locked, if the epoch is still the holder's. */
-function fenceOf(holder: LedgerHolder) {
+export function fenceOf(holder: LedgerHolder) {
   return sql`
     select sync_id
     from sync_fence
@@ -286,26 +236,33 @@ function insertChunk(holder: LedgerHolder, pageDigest: string, chunk: Chunk) {
   return sql`
     insert into delivery_intent (id, sync_id, epoch, run_id, connection_id, delivery_class,
                                  page_digest, positions, record_digests, destination_identities,
-                                 day, quiet_at)
+                                 day, quiet_at, import_tag, is_import_open)
     select ${chunk.intentId}::uuid, sync_id, ${holder.epoch}::bigint, ${holder.runId}::uuid,
            ${chunk.connectionId}::uuid, ${chunk.deliveryClass}, ${bytea(pageDigest)},
            ${`{${chunk.positions.join(',')}}`}::text::int[], ${bytea(chunk.recordDigests)},
            ${bytea(chunk.destinationIdentities)}, (now() at time zone 'UTC')::date,
-           now() + ${chunk.quietMs}::float8 * interval '1 millisecond'
+           now() + ${chunk.quietMs}::float8 * interval '1 millisecond', ${chunk.importTag}::uuid,
+           ${chunk.importTag !== null}
     from fence
     where not exists (select from completed)
+    on conflict (connection_id) where is_import_open do nothing
     returning 1`
 }
 
 /** Puts back an intent for the places that are still unknown, with the moments of the first one. */
-function keepRemaining(remaining: { intentId: string; indexes: readonly number[] }) {
+function keepRemaining(remaining: RemainingPlaces) {
+  const { keepsImport } = remaining
   return sql`
     insert into delivery_intent (id, sync_id, epoch, run_id, connection_id, delivery_class,
                                  page_digest, positions, record_digests, destination_identities,
-                                 identities, day, reserved_at, quiet_at)
+                                 identities, day, reserved_at, quiet_at, import_tag,
+                                 import_job_id, is_import_open)
     select ${remaining.intentId}::uuid, settled.sync_id, settled.epoch, settled.run_id,
            settled.connection_id, settled.delivery_class, settled.page_digest, kept.positions, kept.record_digests,
-           kept.destination_identities, kept.identities, settled.day, settled.reserved_at, settled.quiet_at
+           kept.destination_identities, kept.identities, settled.day, settled.reserved_at, settled.quiet_at,
+           case when ${keepsImport} then settled.import_tag end,
+           case when ${keepsImport} then settled.import_job_id end,
+           settled.is_import_open and ${keepsImport}
     from settled
     cross join lateral (
       select array_agg(settled.positions[index + 1] order by nth) as positions,

@@ -252,8 +252,21 @@ export const deliveryIntent = pgTable(
     reservedAt: instant('reserved_at').notNull().defaultNow(),
     /** Before this moment nobody looks up, marks or settles it. */
     quietAt: instant('quiet_at').notNull(),
+    /** What the import that was started with it can be found by; null: its call is answered at once. */
+    importTag: uuid('import_tag'),
+    /** The destination's name of that import; null: whether it was started is not known. */
+    importJobId: text('import_job_id'),
+    /** The import may still be going on: nobody starts another one at the connection. */
+    isImportOpen: boolean('is_import_open').notNull().default(false),
   },
-  (table) => [index('delivery_intent_sync').on(table.syncId, table.pageDigest)],
+  (table) => [
+    index('delivery_intent_sync').on(table.syncId, table.pageDigest),
+    uniqueIndex('delivery_intent_open_import').on(table.connectionId).where(sql`is_import_open`),
+    check(
+      'delivery_intent_import_has_tag',
+      sql`import_tag is not null or (import_job_id is null and not is_import_open)`,
+    ),
+  ],
 )
 
 /** The ledger: what has been delivered. Partitioned by day (see drizzle/). */

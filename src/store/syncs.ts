@@ -13,6 +13,7 @@ import {
   type SyncStatus,
 } from '../domain/sync.ts'
 import type { Handle } from './database.ts'
+import { isUniqueViolation } from './database-errors.ts'
 import { syncFence } from './schema.ts'
 import { sync } from './schema-configuration.ts'
 
@@ -88,8 +89,6 @@ export class NameTakenError extends Error {
   override readonly name = 'NameTakenError'
 }
 
-const UNIQUE_VIOLATION = '23505'
-
 /** Replaces name and draft of a sync whose row is held. Throws {@link NameTakenError}. */
 export async function updateDraft(
   tx: Handle,
@@ -102,9 +101,9 @@ export async function updateDraft(
       .set({ name: changed.name, ...draftColumns(changed.draft), updatedAt: sql`now()` })
       .where(eq(sync.id, syncId))
   } catch (error) {
-    const cause = error instanceof Error ? error.cause : undefined
-    const isTaken = cause instanceof Error && 'code' in cause && cause.code === UNIQUE_VIOLATION
-    throw isTaken ? new NameTakenError('Another sync has this name.', { cause: error }) : error
+    throw isUniqueViolation(error)
+      ? new NameTakenError('Another sync has this name.', { cause: error })
+      : error
   }
 }
 

@@ -191,7 +191,7 @@ async function timeBareLoop(bench: Bench, stream: string): Promise<number> {
           ]
         : []
     })
-    await writer.deliver({ records, signal, beforeSend: () => undefined })
+    await writer.deliver({ records, importTag: null, signal, beforeSend: () => undefined })
     from = read.to
   }
   await reader.close()

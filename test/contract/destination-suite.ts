@@ -47,6 +47,7 @@ export function deliver(
 ): Promise<DeliveryAnswer> {
   return writer.deliver({
     records,
+    importTag: null,
     signal: options.signal ?? new AbortController().signal,
     beforeSend: options.beforeSend ?? (() => undefined),
   })

@@ -3,12 +3,11 @@ import { sql } from 'drizzle-orm'
 import { describe, expect, it } from 'vitest'
 import { type DeliveryClass, LEDGER_RETENTION_MS } from '../../src/domain/delivery.ts'
 import type { Database } from '../../src/store/database.ts'
-import { type Chunk, complete, listLeftIntents, openPage, reserve } from '../../src/store/ledger.ts'
+import { type Chunk, complete, openPage, reserve } from '../../src/store/ledger.ts'
+import { listLeftIntents } from '../../src/store/left-intents.ts'
 import type { RunHolder } from '../../src/store/run-ends.ts'
-import { recoverRun } from '../../src/store/workers.ts'
 import { DATABASE_KINDS, useDatabase } from '../support/databases.ts'
 import {
-  claimRun,
   digestOf,
   identityOf,
   keyOf,
@@ -18,7 +17,7 @@ import {
   seedClaimedRun,
   seedPage,
   seedSync,
-  seedWorker,
+  takeOver,
 } from '../support/store-seed.ts'
 
 const HOUR_MS = 3_600_000
@@ -57,13 +56,6 @@ async function countIntents(database: Database, syncId: string): Promise<number>
     sql`select count(*)::int as n from delivery_intent where sync_id = ${syncId}`,
   )
   return row?.n ?? -1
-}
-
-async function takeOver(database: Database, holder: RunHolder, workspaceId: string) {
-  const seen = { ...holder, takeOvers: 0, beatN: 0 }
-  expect(await recoverRun(database, seen)).not.toBeNull()
-  const workerId = await seedWorker(database)
-  return await claimRun(database, { runId: holder.runId, workerId, workspaceId })
 }
 
 describe.each(DATABASE_KINDS)('the ledger on %s', (kind) => {
@@ -125,7 +117,7 @@ describe.each(DATABASE_KINDS)('the ledger on %s', (kind) => {
       intentId: chunk.intentId,
       epoch: holder.epoch,
       written: [{ index: 0, result: null }],
-      remaining: { intentId: remainingId, indexes: [1, 3] },
+      remaining: { intentId: remainingId, indexes: [1, 3], keepsImport: false },
       hasHeldRecords: false,
     })
     const { holder: next } = await takeOver(database(), holder, sync.workspaceId)
@@ -146,7 +138,7 @@ describe.each(DATABASE_KINDS)('the ledger on %s', (kind) => {
       newest.push(opened?.completed[0]?.recordDigest)
       const chunk = seedChunk(sync, seeded)
       const reservation = { holder, pageDigest: seeded.page.pageDigest, chunk }
-      expect(await reserve(database(), reservation)).toBe(true)
+      expect(await reserve(database(), reservation)).toBe('reserved')
       expect(await completeAll(database(), holder, chunk)).toBe(true)
       // Completed keys are told apart by the millisecond of their completion.
       await database().rows(sql`select pg_sleep(0.005)`)
@@ -183,7 +175,7 @@ describe.each(DATABASE_KINDS)('the ledger on %s', (kind) => {
     const chunk = seedChunk(sync, seeded)
     expect(await open(database(), holder, seeded, { chunk })).toBeNull()
     const reservation = { holder, pageDigest: seeded.page.pageDigest, chunk }
-    expect(await reserve(database(), reservation)).toBe(false)
+    expect(await reserve(database(), reservation)).toBe('fenced_off')
     const [pages] = await database().rows<{ n: number }>(
       sql`select count(*)::int as n from open_page where sync_id = ${sync.syncId}`,
     )
@@ -318,7 +310,7 @@ describe.each(DATABASE_KINDS)('the ledger on %s', (kind) => {
       intentId: chunk.intentId,
       epoch: holder.epoch,
       written: [{ index: 0, result: null }],
-      remaining: { intentId: newId(), indexes: [1] },
+      remaining: { intentId: newId(), indexes: [1], keepsImport: false },
       hasHeldRecords: false,
     })
     const { holder: next } = await takeOver(database(), holder, sync.workspaceId)

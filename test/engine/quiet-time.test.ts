@@ -3,9 +3,8 @@
  * once; another content of its identity waits, for the old request may still land and overwrite it.
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { systemClock } from '../../src/runtime/clock.ts'
 import { DATABASE_KINDS, useDatabase } from '../support/databases.ts'
-import { breaksAt, counts, notesOf } from '../support/deliveries.ts'
+import { breaksAt, counts, createWaitingClock, notesOf } from '../support/deliveries.ts'
 import { createEngineHarness, type EngineHarness } from '../support/engine-harness.ts'
 import {
   type RecordingDestination,
@@ -16,7 +15,6 @@ import {
   type ScriptedSource,
   scriptedRow,
 } from '../support/scripted-source.ts'
-import { createSignal } from '../support/signal.ts'
 
 describe.each(DATABASE_KINDS)('a write in flight to an idempotent destination, on %s,', (kind) => {
   const database = useDatabase(kind)
@@ -34,9 +32,9 @@ describe.each(DATABASE_KINDS)('a write in flight to an idempotent destination, o
     await destination.close()
   })
 
-  /** Leaves a record in flight whose quiet time is a minute, and says when somebody waits for it. */
+  /** Leaves a record in flight whose quiet time is a minute and some seconds, and says when somebody waits for it. */
   async function leaveInFlight() {
-    const clock = createWaitingClock(30_000, 61_000)
+    const clock = createWaitingClock(30_000, 67_000)
     await harness.startEngine({ clock, faults: breaksAt('afterSend') })
     source.put(scriptedRow('r0', 0, 'first'))
     const objectOptions = { path: 'PAGE', requestDeadlineMs: 1_000, settlingMs: 60_000 }
@@ -75,24 +73,3 @@ describe.each(DATABASE_KINDS)('a write in flight to an idempotent destination, o
     expect(clock.waits).toEqual([])
   })
 })
-
-/** The system's clock, on which waits of such a length last until the test lets them pass. */
-function createWaitingClock(minMs: number, maxMs: number) {
-  const [isWaiting, mayPass] = [createSignal(), createSignal()]
-  const waits: number[] = []
-  return {
-    ...systemClock,
-    waits,
-    waiting: isWaiting.reached,
-    pass: mayPass.reach,
-    sleep: async (ms: number, signal?: AbortSignal) => {
-      if (ms < minMs || ms > maxMs) {
-        await systemClock.sleep(ms, signal)
-        return
-      }
-      waits.push(ms)
-      isWaiting.reach()
-      await mayPass.reached
-    },
-  }
-}

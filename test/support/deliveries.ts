@@ -5,6 +5,7 @@ import type { FaultHook, FaultPoint } from '../../src/engine/fault-points.ts'
 import { type Clock, systemClock } from '../../src/runtime/clock.ts'
 import type { Database } from '../../src/store/database.ts'
 import type { Reaction, RecordedRequest, RecordingDestination } from './recording-destination.ts'
+import { createSignal } from './signal.ts'
 
 /** A record as the tests' mapping writes it. */
 export interface Contact {
@@ -79,10 +80,35 @@ export function breaksAt(point: FaultPoint, nth = 1): FaultHook {
   }
 }
 
-/** The system's clock, but that nobody waits between two tries of a call nor for a quiet time of a second. */
+/** The system's clock, but that nobody waits between two tries of a call nor for the quiet time of a call of a second. */
 export const hurriedClock: Clock = {
   ...systemClock,
-  sleep: (ms, signal) => systemClock.sleep(ms > 200 && ms < 2_000 ? 0 : ms, signal),
+  sleep: (ms, signal) => systemClock.sleep(isHurried(ms) ? 0 : ms, signal),
+}
+
+function isHurried(ms: number): boolean {
+  return (ms > 200 && ms < 2_000) || (ms > 5_200 && ms < 6_100)
+}
+
+/** The system's clock, on which waits of such a length last until the test lets them pass. */
+export function createWaitingClock(minMs: number, maxMs: number) {
+  const [isWaiting, mayPass] = [createSignal(), createSignal()]
+  const waits: number[] = []
+  return {
+    ...systemClock,
+    waits,
+    waiting: isWaiting.reached,
+    pass: mayPass.reach,
+    sleep: async (ms: number, signal?: AbortSignal) => {
+      if (ms < minMs || ms > maxMs) {
+        await systemClock.sleep(ms, signal)
+        return
+      }
+      waits.push(ms)
+      isWaiting.reach()
+      await mayPass.reached
+    },
+  }
 }
 
 /** What is left of a sync's open pages. */

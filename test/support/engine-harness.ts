@@ -45,7 +45,7 @@ export interface EngineHarness {
   readonly bus: ReturnType<typeof createMemoryBus>
   /** A worker. It is stopped by `close` at the latest. */
   startEngine(given?: Partial<EngineOptions>): Promise<Engine>
-  seedSync(given?: Partial<SyncConfig>): Promise<SeededSync>
+  seedSync(given?: Partial<SyncConfig> & { readonly workspaceId?: string }): Promise<SeededSync>
   enqueue(sync: SeededSync, given?: Partial<NewRun>): Promise<string>
   /** Queues a run and waits for its end. */
   run(sync: SeededSync, given?: Partial<NewRun>): Promise<EndedRun>

@@ -3,10 +3,12 @@
  *
  * It takes one record a request (`Idempotency-Key`) and many (`records` with a key each), and applies a
  * key once, unless it is told not to honour keys. How it reacts can be scripted request by request;
- * whatever it answers, what it *did* stands in `effects`.
+ * whatever it answers, what it *did* stands in `effects`. It can be asked for a write
+ * (`GET …/writes/<key>`) and for imports (`GET …/imports/<id>`, `GET …/imports?tag=<tag>`).
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { type ImportResult, RecordedImports } from './recorded-imports.ts'
 
 /** What the destination does with one request. Whoever leaves `isApplied` out says: not applied. */
 export type Reaction =
@@ -24,12 +26,18 @@ export type Reaction =
       readonly headers?: Readonly<Record<string, string>>
       readonly isApplied?: boolean
     }
+  /** Takes the call in as an import (only where a tag came); unanswered, if told so, it is an orphan. */
+  | {
+      readonly kind: 'accept'
+      readonly isAnswered?: boolean
+      of?(key: string, record: unknown): ImportResult
+    }
   /** The connection is reset without an answer. */
   | { readonly kind: 'reset'; readonly isApplied?: boolean }
   /** Half of the answer, then the connection closes. */
   | { readonly kind: 'halfBody'; readonly isApplied?: boolean }
-  /** No answer, until the caller gives up. */
-  | { readonly kind: 'hang'; readonly isApplied?: boolean }
+  /** No answer, until the caller gives up; applied at once, or when `appliedOn` says so. */
+  | { readonly kind: 'hang'; readonly isApplied?: boolean; readonly appliedOn?: Promise<void> }
 
 export interface RecordedRequest {
   readonly method: string
@@ -48,8 +56,15 @@ export interface AppliedWrite {
   readonly record: unknown
 }
 
+/** A question about writes or imports; it is not among the requests. */
+export interface RecordedQuestion {
+  readonly path: string
+}
+
 export interface RecordingDestination {
   readonly url: string
+  readonly imports: RecordedImports
+  readonly questions: readonly RecordedQuestion[]
   readonly requests: readonly RecordedRequest[]
   /** How often each key was applied: 2 is a doubled write. */
   readonly effects: ReadonlyMap<string, number>
@@ -63,6 +78,8 @@ export interface RecordingDestination {
   always(reaction: Reaction): void
   /** What a request gets that no script is left for, told by the request itself. */
   decide(of: (request: RecordedRequest) => Reaction): void
+  /** What a question gets instead of a true answer; null: the truth. */
+  decideQuestion(of: (question: RecordedQuestion) => Reaction | null): void
   /** How many requests came, whether they are kept or not. */
   calls(): number
   /** How many connections were made to it. */
@@ -110,6 +127,11 @@ export async function startRecordingDestination(
     decide: (of) => {
       recorder.standing = of
     },
+    decideQuestion: (of) => {
+      recorder.questioned = of
+    },
+    imports: recorder.imports,
+    questions: recorder.questions,
     calls: () => recorder.calls,
     connections: () => connections,
     nextRequest: () => new Promise((resolve) => recorder.waiting.push(resolve)),
@@ -124,7 +146,10 @@ class Recorder {
   readonly applied: AppliedWrite[] = []
   readonly script: Reaction[] = []
   readonly waiting: ((request: RecordedRequest) => void)[] = []
+  readonly questions: RecordedQuestion[] = []
+  readonly imports = new RecordedImports((write) => this.#apply(write, ''))
   standing: (request: RecordedRequest) => Reaction = () => ({ kind: 'apply' })
+  questioned: (question: RecordedQuestion) => Reaction | null = () => null
   calls = 0
   readonly #honoursKeys: boolean
   readonly #keepsRequests: boolean
@@ -136,6 +161,10 @@ class Recorder {
 
   async take(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const body = await readBody(request)
+    if (request.method === 'GET') {
+      this.#answerQuestion(request, response)
+      return
+    }
     const parsed: unknown = JSON.parse(body)
     const writes = readWrites(request, parsed)
     const recorded: RecordedRequest = {
@@ -166,7 +195,11 @@ class Recorder {
     },
   ): void {
     const { writes, request, response } = call
-    if (reaction.kind === 'apply' || reaction.kind === 'results' || reaction.isApplied) {
+    if (
+      reaction.kind === 'apply' ||
+      reaction.kind === 'results' ||
+      (reaction.kind !== 'accept' && reaction.isApplied)
+    ) {
       const applied = reaction.kind === 'results' ? writes.filter(isWritten(reaction)) : writes
       for (const write of applied) {
         this.#apply(write, request.url ?? '')
@@ -201,6 +234,9 @@ class Recorder {
         })
         response.end(reaction.body ?? '')
         return
+      case 'accept':
+        this.#accept(reaction, call)
+        return
       case 'halfBody':
         response.writeHead(200, { 'content-type': 'application/json', 'content-length': '1000' })
         response.write('{"id":"', () => request.socket.destroy())
@@ -209,8 +245,58 @@ class Recorder {
         request.socket.resetAndDestroy()
         return
       case 'hang':
+        void reaction.appliedOn?.then(() => {
+          for (const write of writes) {
+            this.#apply(write, request.url ?? '')
+          }
+        })
         return
     }
+  }
+
+  #accept(
+    reaction: Extract<Reaction, { kind: 'accept' }>,
+    call: {
+      readonly writes: readonly Write[]
+      readonly request: IncomingMessage
+      readonly response: ServerResponse
+    },
+  ): void {
+    const { writes, request, response } = call
+    const tag = String(request.headers['import-tag'] ?? '')
+    const id = this.imports.take(tag, writes, ({ key, record }) =>
+      reaction.of ? reaction.of(key, record) : { status: 'written', id: idOf({ key, record }) },
+    )
+    if (reaction.isAnswered === false) {
+      request.socket.resetAndDestroy()
+      return
+    }
+    sendJson(response, 202, { id })
+  }
+
+  #answerQuestion(request: IncomingMessage, response: ServerResponse): void {
+    const path = request.url ?? ''
+    this.questions.push({ path })
+    const reaction = this.questioned({ path })
+    if (reaction) {
+      this.#react(reaction, { writes: [], isPage: false, request, response })
+      return
+    }
+    const body = this.#findAnswer(path)
+    sendJson(response, body ? 200 : 404, body ?? { error: 'not found' })
+  }
+
+  #findAnswer(path: string): Readonly<Record<string, unknown>> | null {
+    const key = /\/writes\/([0-9a-f]{64})$/.exec(path)?.[1]
+    if (key !== undefined) {
+      return this.effects.has(key) ? { id: idOf({ key, record: null }) } : null
+    }
+    const tag = /\/imports\?tag=([\w-]+)$/.exec(path)?.[1]
+    if (tag !== undefined) {
+      return this.imports.list(tag)
+    }
+    const id = /\/imports\/([\w-]+)$/.exec(path)?.[1]
+    return id === undefined ? null : this.imports.state(id)
   }
 
   #apply({ key, record }: Write, path: string): void {
@@ -221,6 +307,11 @@ class Recorder {
       this.applied.push({ path, key, record })
     }
   }
+}
+
+function sendJson(response: ServerResponse, status: number, body: object): void {
+  response.writeHead(status, { 'content-type': 'application/json' })
+  response.end(JSON.stringify(body))
 }
 
 function actAfter(

@@ -5,6 +5,7 @@ import { createHash } from 'node:crypto'
 import { sql } from 'drizzle-orm'
 import { deliveryKey, digestPage, digestRecord, hashIdentity } from '../../src/domain/delivery.ts'
 import type { SyncConfig } from '../../src/domain/sync.ts'
+import { assert } from '../../src/runtime/assert.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
 import { sha256 } from '../../src/runtime/hash.ts'
 import { createIdSource, systemRandom } from '../../src/runtime/random.ts'
@@ -13,7 +14,7 @@ import type { Chunk, PageToOpen } from '../../src/store/ledger.ts'
 import { makePartitions } from '../../src/store/partitions.ts'
 import type { RunHolder } from '../../src/store/run-ends.ts'
 import { type ClaimedRun, claimRuns, enqueueRun, type NewRun } from '../../src/store/runs.ts'
-import { registerWorker } from '../../src/store/workers.ts'
+import { recoverRun, registerWorker } from '../../src/store/workers.ts'
 
 const ids = createIdSource(systemClock, systemRandom)
 
@@ -160,6 +161,14 @@ export function seedPage(
   }
 }
 
+/** Recovers a run whose worker has never beaten, and claims it for another one. */
+export async function takeOver(database: Database, holder: RunHolder, workspaceId: string) {
+  const recovered = await recoverRun(database, { ...holder, takeOvers: 0, beatN: 0 })
+  assert(recovered !== null, 'The run was still its worker’s.')
+  const workerId = await seedWorker(database)
+  return await claimRun(database, { runId: holder.runId, workerId, workspaceId })
+}
+
 /** A chunk of the given positions of a page, all by default. */
 export function seedChunk(
   sync: SeededSync,
@@ -174,6 +183,7 @@ export function seedChunk(
     recordDigests: positions.map((position) => digestOf(seeded, position)).join(''),
     destinationIdentities: positions.map((position) => identityOf(seeded, position)).join(''),
     quietMs: 30_000,
+    importTag: null,
   }
 }
 

@@ -51,10 +51,29 @@ describe('the settings of an http destination', () => {
     expect(messagesOf(connector.credentials, credentials)).toEqual([message])
   })
 
-  it.each([
+  it.each<[object, string]>([
     [{ path: 'BULK' }, 'path must be one of "RECORD", "PAGE".'],
     [{ maxRecordsPerCall: 0 }, 'maxRecordsPerCall must be a whole number from 1 to 10000.'],
     [{ concurrency: 1.5 }, 'concurrency must be a whole number from 1 to 32.'],
+    [
+      { deliveryClass: 'LOOKUP' },
+      'lookupObject must be given with the deliveryClass LOOKUP, and only then.',
+    ],
+    [
+      { lookupObject: '/writes/{key}' },
+      'lookupObject must be given with the deliveryClass LOOKUP, and only then.',
+    ],
+    ...['/writes', '/{key}/{key}', 'writes/{key}', '/writes/{key}?x=1', '/../{key}'].map(
+      (lookupObject): [object, string] => [
+        { deliveryClass: 'LOOKUP', lookupObject },
+        'lookupObject must be a path below the base URL with {key} in it once, such as "/writes/{key}".',
+      ],
+    ),
+    [{ importsObject: '/imports' }, 'importsObject must only be given with the path PAGE.'],
+    [
+      { path: 'PAGE', importsObject: '/imports?x=1' },
+      'importsObject must be a path below the base URL, such as "/imports".',
+    ],
   ])('refuse the options %j', (options, message) => {
     expect(messagesOf(connector.objectOptions, options)).toEqual([message])
   })

@@ -10,7 +10,9 @@
  *   PAGE    `{ "records": [ { "key", "record" } … ] }`; `Idempotency-Key: "<SHA-256 over the keys>"`
  * What it understands:
  *   RECORD  2xx, empty or a JSON object (its `id` is kept)
- *   PAGE    2xx with `{ "results": [ { "key", "status": "written" | "rejected" | "retry", "id"?, "reason"?, "retryAfterMs"? } … ] }`
+ *   PAGE    2xx with `{ "results": [ { "key", "status": "written" | "rejected" | "retry", "id"?, "reason"?, "retryAfterMs"? } … ] }`,
+ *           or, of an API with imports, 202 with `{ "id" }`; the call carries `Import-Tag: <tag>` then
+ * What it asks: http-questions.ts.
  */
 import { createHash } from 'node:crypto'
 import type { Outcome } from '../../domain/delivery.ts'
@@ -31,6 +33,7 @@ import {
   type HttpResponse,
   type HttpResult,
 } from '../http-client.ts'
+import { createImports, createLookUp, readJobId } from './http-questions.ts'
 import { readRecordAnswer, readResults } from './http-results.ts'
 import {
   describeObjectProblem,
@@ -45,6 +48,8 @@ import {
 export interface HttpDestinationOptions {
   readonly client: HttpClient
 }
+
+const DELIVERY_CLASSES = { IDEMPOTENT: 'idempotent', LOOKUP: 'lookup', NONE: 'none' } as const
 
 /** Room for one record's result in the answer to a page. */
 const RESULT_BYTES = 2_048
@@ -67,6 +72,8 @@ class HttpWriter implements DestinationWriter {
   readonly requestDeadlineMs: number
   readonly maxRecordsPerCall: number
   readonly concurrency: number
+  readonly lookUp: DestinationWriter['lookUp']
+  readonly imports: DestinationWriter['imports']
   readonly #client: HttpClient
   readonly #options: HttpObjectOptions
   readonly #url: URL
@@ -78,11 +85,22 @@ class HttpWriter implements DestinationWriter {
     this.#options = options
     this.#url = joinUrl(httpConnectionConfig.parse(request.config).baseUrl, request.object)
     this.#headers = makeHeaders(request.credentials)
-    this.deliveryClass = options.deliveryClass === 'IDEMPOTENT' ? 'idempotent' : 'none'
+    this.deliveryClass = DELIVERY_CLASSES[options.deliveryClass]
     this.settlingMs = options.settlingMs
     this.requestDeadlineMs = options.requestDeadlineMs
     this.maxRecordsPerCall = options.path === 'PAGE' ? options.maxRecordsPerCall : 1
     this.concurrency = options.concurrency ?? (options.path === 'PAGE' ? 1 : 8)
+    const questions = {
+      client,
+      baseUrl: trimSlashes(httpConnectionConfig.parse(request.config).baseUrl),
+      headers: this.#headers,
+      deadlineMs: options.requestDeadlineMs,
+      maxResponseBytes: DEFAULT_MAX_RESPONSE_BYTES + this.maxRecordsPerCall * RESULT_BYTES,
+    }
+    const { lookupObject, importsObject } = options
+    this.lookUp = lookupObject === undefined ? null : createLookUp(questions, lookupObject)
+    this.imports =
+      importsObject === undefined ? null : createImports(questions, { ...options, importsObject })
   }
 
   identityOf(fields: JsonObject): string | null {
@@ -135,6 +153,10 @@ class HttpWriter implements DestinationWriter {
     if (result.kind !== 'response') {
       return answerAll(call, classifyResult(result))
     }
+    const jobId = this.imports ? readJobId(result) : null
+    if (jobId !== null) {
+      return { kind: 'accepted', jobId }
+    }
     const verdict = this.#classify(result)
     if (verdict.kind !== 'ok' && verdict.kind !== 'rejected') {
       return answerAll(call, verdict)
@@ -165,7 +187,11 @@ class HttpWriter implements DestinationWriter {
       method: this.#options.method,
       url: this.#url,
       // A structured-field string, as draft-ietf-httpapi-idempotency-key-header asks: quoted.
-      headers: { ...this.#headers, 'idempotency-key': `"${key}"` },
+      headers: {
+        ...this.#headers,
+        'idempotency-key': `"${key}"`,
+        ...(call.importTag === null ? {} : { 'import-tag': call.importTag }),
+      },
       body,
       deadlineMs: this.requestDeadlineMs,
       maxResponseBytes: DEFAULT_MAX_RESPONSE_BYTES + call.records.length * RESULT_BYTES,
@@ -201,7 +227,11 @@ function digestKeys(records: readonly OutgoingRecord[]): string {
 function joinUrl(baseUrl: string, object: string): URL {
   const problem = describeObjectProblem(object)
   assert(problem === null, `An object is checked when its sync is saved. ${problem}`)
-  return new URL(`${baseUrl.replace(/\/+$/, '')}${object}`)
+  return new URL(`${trimSlashes(baseUrl)}${object}`)
+}
+
+function trimSlashes(baseUrl: string): string {
+  return baseUrl.replace(/\/+$/, '')
 }
 
 function makeHeaders(credentials: JsonObject): Readonly<Record<string, string>> {

@@ -7,7 +7,7 @@
 import { z } from 'zod'
 import type { Outcome } from '../../domain/delivery.ts'
 import { describeUnstorableText, isJsonObject, type JsonObject } from '../../domain/json.ts'
-import type { OutgoingRecord } from '../destination.ts'
+import type { OutgoingRecord, Unanswered } from '../destination.ts'
 import { describeAnswer } from '../http-answer.ts'
 import { type HttpResponse, MAX_RETRY_AFTER_MS } from '../http-client.ts'
 import { redact } from '../redact.ts'
@@ -58,10 +58,10 @@ const resultShape = z.object({
   retryAfterMs: z.number().min(0).nullish().catch(null),
 })
 
-/** One outcome a record, in the order of the call. Null when the answer holds no results at all. */
+/** One outcome a record, in the order of `records`. Null when the answer holds no results at all. */
 export function readResults(
   response: HttpResponse,
-  records: readonly OutgoingRecord[],
+  records: readonly Pick<OutgoingRecord, 'deliveryKey'>[],
 ): Outcome[] | null {
   const results = isJsonObject(response.json) ? response.json['results'] : undefined
   if (!Array.isArray(results)) {
@@ -123,7 +123,7 @@ function toOutcome(result: z.infer<typeof resultShape>): Outcome {
 }
 
 /** An id that cannot be kept as it is, is not kept: one that JSON rounded would name another record. */
-function readRemoteId(id: unknown): string | null {
+export function readRemoteId(id: unknown): string | null {
   const text = Number.isSafeInteger(id) ? String(id) : id
   return typeof text === 'string' &&
     text !== '' &&
@@ -133,6 +133,6 @@ function readRemoteId(id: unknown): string | null {
     : null
 }
 
-function unknown(reason: string): Outcome {
+export function unknown(reason: string): Unanswered {
   return { kind: 'unknown', failure: 'provider_unavailable', reason }
 }

@@ -48,7 +48,7 @@ export async function listDoubts(
     left join run on run.id = intent.run_id
     left join attempt on attempt.run_id = intent.run_id and attempt.epoch = intent.epoch
     cross join lateral unnest(intent.positions) as place (position)
-    where intent.sync_id = ${syncId} and intent.delivery_class = 'none' and not ${IS_IN_FLIGHT}
+    where intent.sync_id = ${syncId} and intent.delivery_class = 'none' and intent.import_tag is null and not ${IS_IN_FLIGHT}
       and (${runId}::uuid is null or intent.run_id = ${runId}::uuid)
       and (${after?.intentId ?? null}::uuid is null
            or (intent.id, place.position)

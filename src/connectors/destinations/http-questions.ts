@@ -1,0 +1,161 @@
+/**
+ * What an HTTP destination can be asked: whether a write is there, and what became of an import.
+ *
+ * Invariant: only the API's own words count. A 404 says that something is not there when it comes from
+ * the API; a web page, a timeout or any other status says nothing.
+ *
+ * What it asks, and what it understands:
+ *   GET <lookupObject with the key>    2xx, empty or a JSON object (its `id` is kept): there. 404: not there
+ *   GET <importsObject>/<id>           `{ "status": "running" | "finished" | "failed", "results"?, "reason"? }`. 404: forgotten
+ *   GET <importsObject>?tag=<tag>      `{ "imports": [ { "id" } … ] }`, newest first
+ */
+import type { JsonObject } from '../../domain/json.ts'
+import { isJsonObject } from '../../domain/json.ts'
+import type { FoundImport, ImportJobs, ImportState, LookUp, LookupAnswer } from '../destination.ts'
+import { classifyResult, classifyStatus, describeAnswer } from '../http-answer.ts'
+import type { HttpClient, HttpResponse } from '../http-client.ts'
+import { redact } from '../redact.ts'
+import { readRecordAnswer, readRemoteId, readResults, unknown } from './http-results.ts'
+
+export interface QuestionOptions {
+  readonly client: HttpClient
+  /** Without a slash at its end. */
+  readonly baseUrl: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly deadlineMs: number
+  readonly maxResponseBytes: number
+}
+
+type Unknown = ReturnType<typeof unknown>
+
+/** Questions that are asked at once. */
+const LOOKUPS_AT_ONCE = 8
+
+export function createLookUp(options: QuestionOptions, lookupObject: string): LookUp {
+  const askOne = async (key: string, signal: AbortSignal): Promise<LookupAnswer> => {
+    const response = await ask(options, lookupObject.replace('{key}', key), signal)
+    if (response.kind === 'unknown') {
+      return response
+    }
+    if (response.status === 404) {
+      return { kind: 'absent' }
+    }
+    const answer = readRecordAnswer(response)
+    return answer.kind === 'written'
+      ? { kind: 'found', remoteId: answer.remoteId }
+      : unknown(describeAnswer(response))
+  }
+  return async ({ deliveryKeys, signal }) => {
+    const answers: LookupAnswer[] = []
+    const queue = deliveryKeys.entries()
+    const worker = async () => {
+      for (const [index, key] of queue) {
+        answers[index] = await askOne(key, signal)
+      }
+    }
+    await Promise.all(Array.from({ length: LOOKUPS_AT_ONCE }, worker))
+    return answers
+  }
+}
+
+export function createImports(
+  options: QuestionOptions,
+  given: {
+    readonly importsObject: string
+    readonly importPollMs: number
+    readonly importPatienceMs: number
+  },
+): ImportJobs {
+  const { importsObject } = given
+  return {
+    pollMs: given.importPollMs,
+    patienceMs: given.importPatienceMs,
+    check: async ({ jobId, deliveryKeys, signal }) => {
+      const response = await ask(options, `${importsObject}/${encodeURIComponent(jobId)}`, signal)
+      if (response.kind === 'unknown') {
+        return response
+      }
+      return response.status === 404
+        ? { kind: 'lost', reason: 'The destination does not know the import any more.' }
+        : readState(response, deliveryKeys)
+    },
+    find: async ({ tag, signal }) => {
+      const response = await ask(options, `${importsObject}?tag=${tag}`, signal)
+      return response.kind === 'unknown' ? response : readFound(response)
+    },
+  }
+}
+
+/** The id under which a call was taken in, or null. */
+export function readJobId({ status, json }: HttpResponse): string | null {
+  return status === 202 && isJsonObject(json) ? readRemoteId(json['id']) : null
+}
+
+function readState(response: HttpResponse, deliveryKeys: readonly string[]): ImportState {
+  const body: JsonObject = isJsonObject(response.json) ? response.json : {}
+  switch (body['status']) {
+    case 'queued':
+    case 'running':
+      return { kind: 'running' }
+    case 'failed': {
+      const words = typeof body['reason'] === 'string' ? ` ${redact(body['reason'])}` : ''
+      const reason = `The destination did not carry out the import.${words}`
+      const failure = 'provider_unavailable'
+      return {
+        kind: 'finished',
+        outcomes: deliveryKeys.map(() => ({
+          ...{ kind: 'retryable', failure, reason, retryAfterMs: null },
+        })),
+      }
+    }
+    case 'finished': {
+      const records = deliveryKeys.map((deliveryKey) => ({ deliveryKey }))
+      const reason = 'The destination finished the import without a result for each record.'
+      const outcomes = readResults(response, records) ?? records.map(() => unknown(reason))
+      return { kind: 'finished', outcomes }
+    }
+    default:
+      return unknown(`${describeAnswer(response)} (no state of an import that it may have)`)
+  }
+}
+
+function readFound(response: HttpResponse): FoundImport {
+  const imports = isJsonObject(response.json) ? response.json['imports'] : undefined
+  if (response.status === 404 || !Array.isArray(imports)) {
+    return unknown(`${describeAnswer(response)} (no list of imports)`)
+  }
+  const [newest] = imports
+  if (newest === undefined) {
+    return { kind: 'absent' }
+  }
+  const jobId = isJsonObject(newest) ? readRemoteId(newest['id']) : null
+  return jobId === null
+    ? unknown('The destination named an import without an id.')
+    : { kind: 'found', jobId }
+}
+
+/** A 2xx or a 404 of the API itself; whatever else came says nothing. */
+async function ask(
+  options: QuestionOptions,
+  path: string,
+  signal: AbortSignal,
+): Promise<HttpResponse | Unknown> {
+  const { client, baseUrl, headers, deadlineMs, maxResponseBytes } = options
+  const result = await client.send({
+    ...{ method: 'GET', url: new URL(`${baseUrl}${path}`), headers, body: '' },
+    ...{ deadlineMs, maxResponseBytes, signal },
+    beforeSend: () => undefined,
+  })
+  if (result.kind !== 'response') {
+    return unknown(classifyResult(result).reason)
+  }
+  const endpoint = `GET ${path.split('?')[0]}`
+  const verdict = classifyStatus(result, { endpoint, isIdempotent: true })
+  const isOfApi = !result.bodyText.trimStart().startsWith('<')
+  if (verdict.kind === 'ok' || (result.status === 404 && isOfApi)) {
+    return result
+  }
+  return 'failure' in verdict
+    ? { kind: 'unknown', failure: verdict.failure, reason: verdict.reason }
+    : unknown(verdict.reason)
+}

@@ -1,0 +1,17 @@
+/** What PostgreSQL's errors say, whichever layer has wrapped them. */
+
+const UNIQUE_VIOLATION = '23505'
+
+export function isUniqueViolation(error: unknown): boolean {
+  return findSqlState(error) === UNIQUE_VIOLATION
+}
+
+/** The five characters of SQLSTATE, or null: it is no error of the database. */
+function findSqlState(error: unknown): string | null {
+  if (!(error instanceof Error)) {
+    return null
+  }
+  return 'code' in error && typeof error.code === 'string' && /^[0-9A-Z]{5}$/.test(error.code)
+    ? error.code
+    : findSqlState(error.cause)
+}
