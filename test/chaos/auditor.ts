@@ -228,8 +228,8 @@ class Checks {
     const pages = new Set(openPages.map((page) => page.pageDigest))
     for (const intent of intents) {
       const where = `for positions ${intent.positions.join(', ')} of page ${intent.pageDigest}`
-      if (deliveryClass === 'IDEMPOTENT') {
-        yield ['intent', `An intent is left ${where}, which could have been sent again.`]
+      if (deliveryClass !== 'NONE') {
+        yield ['intent', `An intent is left ${where}, which nobody has to settle.`]
       }
       if (!pages.has(intent.pageDigest)) {
         yield ['intent', `An intent is left ${where}, which is closed: nobody will ever settle it.`]

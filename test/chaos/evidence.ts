@@ -47,7 +47,7 @@ export interface StoredAttempt {
 export interface Evidence {
   readonly name: string
   readonly fileText: string
-  readonly deliveryClass: 'IDEMPOTENT' | 'NONE'
+  readonly deliveryClass: 'IDEMPOTENT' | 'LOOKUP' | 'NONE'
   /** The destination knows records by `contact`; else by the source's name of the row. */
   readonly isContactKnown: boolean
   /** Whether the destination ever refused such a record. */

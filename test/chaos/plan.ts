@@ -28,8 +28,10 @@ export interface SyncPlan {
   /** What the file holds at first, and what is appended before the sync runs again. */
   readonly fileText: string
   readonly appendedText: string
-  readonly deliveryClass: 'IDEMPOTENT' | 'NONE'
+  readonly deliveryClass: 'IDEMPOTENT' | 'LOOKUP' | 'NONE'
   readonly path: 'RECORD' | 'PAGE'
+  /** Calls are taken in and carried out later; only with the path PAGE. */
+  readonly isImported: boolean
   /** Of the first and of the later run: another page size must not send anything again. */
   readonly pageSizes: readonly [number, number]
   readonly maxRecordsPerCall: number
@@ -58,6 +60,7 @@ const NOTES = ['plain', 'with, comma', 'with "quotes"', 'with\nline feed', '√ºn√
 
 export function drawSync(chance: Chance, options: PlanOptions): SyncPlan {
   const path = chance.pick<SyncPlan['path']>(['RECORD', 'PAGE'])
+  const deliveryClass = chance.pick<SyncPlan['deliveryClass']>(['IDEMPOTENT', 'LOOKUP', 'NONE'])
   const isContactKnown = chance.isTrue(0.5)
   const isSourceNamed = chance.isTrue(0.7)
   const rows = drawRows(chance, options.maxRows)
@@ -69,16 +72,18 @@ export function drawSync(chance: Chance, options: PlanOptions): SyncPlan {
     workspace: chance.whole(0, options.workspaces - 1),
     fileText: `id,contact,email,first,last,note\n${lines}`,
     appendedText: drawLines(chance, { ...draw, from: rows, rows: appended }),
-    deliveryClass: chance.pick<SyncPlan['deliveryClass']>(['IDEMPOTENT', 'NONE']),
+    deliveryClass,
     path,
+    isImported: path === 'PAGE' && chance.isTrue(0.4),
     pageSizes: [drawPageSize(chance, rows), drawPageSize(chance, rows)],
     maxRecordsPerCall: chance.pick([500, 10, 25]),
     concurrency: path === 'RECORD' ? chance.whole(1, 8) : chance.whole(1, 3),
     isSourceNamed,
     isContactKnown,
     isRefusedWhole: chance.isTrue(0.4),
-    requestDeadlineMs: 2_000,
-    trouble: chance.pick([0, 0.01, 0.03]),
+    requestDeadlineMs: 1_000,
+    // What was left without an answer has to wait for its quiet time before it can be looked up.
+    trouble: chance.pick([0, 0.01, 0.03]) / (deliveryClass === 'LOOKUP' ? 10 : 1),
   }
 }
 
@@ -98,6 +103,7 @@ export function drawQuietSync(
     fileText: `id,contact,email,first,last,note\n${rows.join('\n')}\n`,
     appendedText: '',
     path: 'PAGE',
+    isImported: false,
     pageSizes: [10, 10],
     maxRecordsPerCall: 5,
     concurrency: 2,

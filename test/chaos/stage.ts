@@ -33,7 +33,7 @@ import type { Evidence } from './evidence.ts'
 import { MAPPING, type SyncPlan } from './plan.ts'
 import { readStored } from './read-evidence.ts'
 import type { Chance } from './seeded.ts'
-import { decideReaction, isRefusedRecord } from './trouble.ts'
+import { decideReaction, isRefusedRecord, spoilAnswer } from './trouble.ts'
 
 export const SETTINGS = ['fast', 'default'] as const
 export type Settings = (typeof SETTINGS)[number]
@@ -89,6 +89,11 @@ const MAX_RUNS = 40
 const RUN_DEADLINE_MS = 15 * 60_000
 const POLL_MS = 100
 const REQUEST_TRIES = 100
+/** How long the destination works on an import, and how often it is asked. */
+const IMPORT_MS = 300
+const IMPORT_POLL_MS = 150
+/** Share of the questions that meet trouble. */
+const QUESTION_TROUBLE = 0.02
 
 export async function openStage(options: {
   readonly settings: Settings
@@ -121,11 +126,13 @@ export async function openStage(options: {
   const api = await startAppProcess({ ...environment, ROLE: 'api', LOG_LEVEL: 'error' })
   const honouring = await startRecordingDestination({ honoursKeys: true, keepsRequests: false })
   const forgetful = await startRecordingDestination({ honoursKeys: false, keepsRequests: false })
+  honouring.imports.takesMs = IMPORT_MS
+  forgetful.imports.takesMs = IMPORT_MS
   const play = new Play({
     sql,
     directory,
     clients: tokens.map((token) => createApiClient({ address: api.address, token })),
-    destinations: { IDEMPOTENT: honouring, NONE: forgetful },
+    destinations: { IDEMPOTENT: honouring, LOOKUP: forgetful, NONE: forgetful },
     chance,
   })
   return {
@@ -171,6 +178,9 @@ class Play {
           ? decideReaction(this.#chance, sync, request)
           : { kind: 'answer', status: 404, body: '{"error":"unknown object"}' }
       })
+      destination.decideQuestion(() =>
+        this.#chance.isTrue(QUESTION_TROUBLE) ? spoilAnswer(this.#chance) : null,
+      )
     }
   }
 
@@ -317,6 +327,8 @@ async function createSync(
         concurrency: plan.concurrency,
         requestDeadlineMs: plan.requestDeadlineMs,
         ...(plan.path === 'PAGE' ? { maxRecordsPerCall: plan.maxRecordsPerCall } : {}),
+        ...(plan.deliveryClass === 'LOOKUP' ? { lookupObject: '/writes/{key}' } : {}),
+        ...(plan.isImported ? { importsObject: '/imports', importPollMs: IMPORT_POLL_MS } : {}),
         ...(plan.isContactKnown ? { identityField: 'contact' } : {}),
       },
       mapping: MAPPING,

@@ -9,7 +9,7 @@ import { REFUSED, REFUSED_FIRST, type SyncPlan } from './plan.ts'
 import type { Chance } from './seeded.ts'
 
 export interface Temper {
-  readonly plan: Pick<SyncPlan, 'isRefusedWhole' | 'trouble'>
+  readonly plan: Pick<SyncPlan, 'isRefusedWhole' | 'isImported' | 'trouble'>
   /** Once mended it refuses only what it refuses always. */
   readonly isMended: boolean
 }
@@ -42,19 +42,50 @@ export function decideReaction(
   const records = body.records ? body.records.map(({ record }) => record) : [body]
   const hasRefused = records.some((record) => isRefusedRecord(record, isMended))
   if (chance.isTrue(plan.trouble)) {
-    return makeTrouble(chance, { isPage: body.records !== undefined, hasRefused })
+    const call = { isPage: body.records !== undefined, hasRefused }
+    return plan.isImported ? makeImportTrouble(chance, hasRefused) : makeTrouble(chance, call)
   }
-  if (!hasRefused) {
-    return { kind: 'apply' }
-  }
-  if (!body.records || plan.isRefusedWhole) {
+  if (hasRefused && (!body.records || plan.isRefusedWhole)) {
     return UNPROCESSABLE
   }
-  return {
-    kind: 'results',
-    of: (key, record) =>
-      isRefusedRecord(record, isMended) ? REFUSAL : { status: 'written', id: key.slice(0, 12) },
+  const of = (key: string, record: unknown) =>
+    isRefusedRecord(record, isMended) ? REFUSAL : { status: 'written', id: key.slice(0, 12) }
+  if (plan.isImported) {
+    return { kind: 'accept', of }
   }
+  return hasRefused ? { kind: 'results', of } : { kind: 'apply' }
+}
+
+/** What a question gets instead of an answer. */
+export function spoilAnswer(chance: Chance): Reaction {
+  return chance.pick<Reaction>([
+    SLOW_DOWN,
+    MAINTENANCE,
+    { kind: 'reset' },
+    { kind: 'answer', status: 500, body: '{"error":"oops"}' },
+    { kind: 'answer', status: 404, body: '<html>not here</html>' },
+  ])
+}
+
+/** The import is never begun, begun without a word, or tells less than all. */
+function makeImportTrouble(chance: Chance, hasRefused: boolean): Reaction {
+  const never: readonly Reaction[] = [
+    SLOW_DOWN,
+    MAINTENANCE,
+    { kind: 'reset' },
+    { kind: 'hang' },
+    { kind: 'answer', status: 500, body: '{"error":"oops"}' },
+  ]
+  if (hasRefused) {
+    return chance.pick([SLOW_DOWN, ...never])
+  }
+  const { of } = answerPartly(chance)
+  return chance.pick<Reaction>([
+    { kind: 'accept', isAnswered: false },
+    { kind: 'accept', isAnswered: false },
+    { kind: 'accept', of },
+    ...never,
+  ])
 }
 
 function makeTrouble(
@@ -78,7 +109,7 @@ function makeTrouble(
 }
 
 /** Some records written, some to be sent again, some without a word. */
-function answerPartly(chance: Chance): Reaction {
+function answerPartly(chance: Chance): Extract<Reaction, { kind: 'results' }> {
   const drawn = new Map<string, number>()
   return {
     kind: 'results',

@@ -11,6 +11,7 @@ export type ImportResult = Readonly<Record<string, unknown>> | null
 
 interface RecordedImport {
   readonly id: string
+  readonly path: string
   readonly tag: string
   readonly writes: readonly ImportedWrite[]
   readonly of: (write: ImportedWrite) => ImportResult
@@ -25,9 +26,9 @@ export class RecordedImports {
   /** Forgotten: the API does not know them any more. */
   readonly forgotten = new Set<string>()
   readonly #all: RecordedImport[] = []
-  readonly #apply: (write: ImportedWrite) => void
+  readonly #apply: (write: ImportedWrite, path: string) => void
 
-  constructor(apply: (write: ImportedWrite) => void) {
+  constructor(apply: (write: ImportedWrite, path: string) => void) {
     this.#apply = apply
   }
 
@@ -35,12 +36,13 @@ export class RecordedImports {
     return this.#all.map(({ id }) => id)
   }
 
+  /** `path`: of the request that brought it. */
   take(
-    tag: string,
+    { tag, path }: { readonly tag: string; readonly path: string },
     writes: readonly ImportedWrite[],
     of: (write: ImportedWrite) => ImportResult,
   ): string {
-    const one: RecordedImport = { id: randomUUID(), tag, writes, of, results: null }
+    const one: RecordedImport = { id: randomUUID(), path, tag, writes, of, results: null }
     this.#all.push(one)
     const open = this.#all.filter(({ results }) => results === null).length
     this.mostOpen = Math.max(this.mostOpen, open)
@@ -59,7 +61,7 @@ export class RecordedImports {
     const told = one.writes.map((write) => ({ write, result: one.of(write) }))
     for (const { write, result } of told) {
       if (result?.['status'] === 'written') {
-        this.#apply(write)
+        this.#apply(write, one.path)
       }
     }
     one.results = told.flatMap(({ write: { key }, result }) => (result ? [{ key, ...result }] : []))

@@ -147,7 +147,7 @@ class Recorder {
   readonly script: Reaction[] = []
   readonly waiting: ((request: RecordedRequest) => void)[] = []
   readonly questions: RecordedQuestion[] = []
-  readonly imports = new RecordedImports((write) => this.#apply(write, ''))
+  readonly imports = new RecordedImports((write, path) => this.#apply(write, path))
   standing: (request: RecordedRequest) => Reaction = () => ({ kind: 'apply' })
   questioned: (question: RecordedQuestion) => Reaction | null = () => null
   calls = 0
@@ -264,7 +264,7 @@ class Recorder {
   ): void {
     const { writes, request, response } = call
     const tag = String(request.headers['import-tag'] ?? '')
-    const id = this.imports.take(tag, writes, ({ key, record }) =>
+    const id = this.imports.take({ tag, path: request.url ?? '' }, writes, ({ key, record }) =>
       reaction.of ? reaction.of(key, record) : { status: 'written', id: idOf({ key, record }) },
     )
     if (reaction.isAnswered === false) {
