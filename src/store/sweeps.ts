@@ -11,8 +11,9 @@ import type { RunProgress } from '../domain/progress.ts'
 import { ATTEMPT_ALLOWANCE } from '../domain/run.ts'
 import type { Instant } from '../runtime/clock.ts'
 import type { Handle } from './database.ts'
+import { settlePause } from './run-ends.ts'
 import { PROGRESS_COLUMNS, type ProgressRow, toProgress } from './run-progress.ts'
-import type { RunningRun } from './workers.ts'
+import { closeTakenOver, type RunningRun, raiseFence, type TakenRun } from './workers.ts'
 
 /** Runs that one look takes in: healthy ones that take long are among them. */
 const MAX_LONG_ATTEMPTS = 10_000
@@ -21,11 +22,13 @@ const MAX_LONG_ATTEMPTS = 10_000
 export function listLongAttempts(
   db: Handle,
   options: { readonly stuckAfterMs: number; readonly now: Instant | null },
-): Promise<readonly RunningRun[]> {
-  return db.rows<RunningRun>(sql`/* sweeps.listLongAttempts */
+): Promise<readonly TakenRun[]> {
+  return db.rows<TakenRun>(sql`/* sweeps.listLongAttempts */
     select run.id as "runId", run.sync_id as "syncId", run.worker_id as "workerId", run.epoch,
-           run.take_overs as "takeOvers", coalesce(worker.beat_n, -1) as "beatN"
+           run.take_overs as "takeOvers", coalesce(worker.beat_n, -1) as "beatN",
+           sync.status as "syncStatus", run.cancel_requested_at is not null as "isCancelRequested"
     from run
+    join sync on sync.id = run.sync_id
     join attempt on attempt.run_id = run.id and attempt.number = run.claims
     join sync_schedule on sync_schedule.sync_id = run.sync_id
     left join worker on worker.id = run.worker_id
@@ -39,11 +42,14 @@ export function listLongAttempts(
 
 export interface SweptRun {
   readonly closed: RunProgress
-  /** The run that takes its place; null: the sync is not active, or somebody asked for the end of this one. */
+  /** The run that takes its place; null: the sync is not active. */
   readonly queued: RunProgress | null
 }
 
-/** running → failed, and a new run of an active sync. Null: the run has moved on, or its worker has beaten. */
+/**
+ * running → failed, and a new run of an active sync. Null: the run has moved on, its worker has beaten, or
+ * somebody has asked to cancel it (it is not failed then).
+ */
 export async function sweepRun(
   db: Handle,
   seen: RunningRun,
@@ -51,33 +57,7 @@ export async function sweepRun(
 ): Promise<SweptRun | null> {
   const { code, step, subject, detail } = given.failure
   const rows = await db.rows<ProgressRow>(sql`/* sweeps.sweepRun */
-    with held as (
-      select locked_sync.id, locked_sync.workspace_id, locked_sync.status,
-             locked_sync.publication_id, locked_run.is_wanted
-      from (select id, workspace_id, status, publication_id
-            from sync
-            where id = ${seen.syncId}
-            for no key update) as locked_sync
-      cross join lateral (
-        select sync_id
-        from sync_fence
-        where sync_id = locked_sync.id and epoch = ${seen.epoch}
-        for no key update) as locked_fence
-      cross join lateral (
-        select cancel_requested_at is null as is_wanted
-        from run
-        where id = ${seen.runId} and sync_id = locked_fence.sync_id and status = 'running'
-          and worker_id = ${seen.workerId} and epoch = ${seen.epoch}
-        for no key update) as locked_run
-      where coalesce((select beat_n from worker where id = ${seen.workerId}), -1) = ${seen.beatN}
-    ),
-    raised as (
-      update sync_fence
-      set epoch = sync_fence.epoch + 1
-      from held
-      where sync_fence.sync_id = held.id
-      returning sync_fence.epoch
-    ),
+    with raised as (${raiseFence(seen, sql`locked_run.cancel_requested_at is null`)}),
     ended as (
       update run
       set status = 'failed', finished_at = now(), epoch = raised.epoch, event_n = 0,
@@ -87,26 +67,15 @@ export async function sweepRun(
       where run.id = ${seen.runId}
       returning ${PROGRESS_COLUMNS}, run.claims
     ),
-    closed as (
-      update attempt
-      set finished_at = now(), outcome = 'swept', failure_code = ${code},
-          failure_step = ${step}, failure_subject = ${subject}, failure_detail = ${detail}
-      from ended
-      where attempt.run_id = ended."runId" and attempt.number = ended.claims
-    ),
-    settled as (
-      update sync
-      set status = 'paused', updated_at = now()
-      from ended
-      where sync.id = ended."syncId" and sync.status = 'pausing'
-    ),
+    closed as (${closeTakenOver('swept', given.failure)}),
+    settled as (${settlePause()}),
     queued as (
       insert into run (id, workspace_id, sync_id, publication_id, cause, attempt_allowance)
-      select ${given.nextRunId}::uuid, held.workspace_id, held.id, held.publication_id, 'sweep',
-             ${ATTEMPT_ALLOWANCE}::integer
+      select ${given.nextRunId}::uuid, raised.workspace_id, raised.sync_id, raised.publication_id,
+             'sweep', ${ATTEMPT_ALLOWANCE}::integer
       from ended
-      join held on held.id = ended."syncId"
-      where held.status = 'active' and held.is_wanted
+      join raised on raised.sync_id = ended."syncId"
+      where raised.sync_status = 'active'
       returning ${PROGRESS_COLUMNS}
     )
     select ${sql.raw(PROGRESS_NAMES)} from ended

@@ -138,12 +138,18 @@ export async function cancelRunOfSilentWorker(
 /** Neither was it canceled nor its sync paused. */
 const IS_WANTED = sql`locked_sync.status = 'active' and locked_run.cancel_requested_at is null`
 
-/** Locks sync, fence and run, in that order, and raises the fence if all is still as it was seen, and as it `must` be. */
-function raiseFence(seen: RunningRun, must: SQL) {
+/**
+ * Locks sync, fence and run, in that order, and raises the fence if all is still as it was seen, and as it
+ * `must` be. Tells what the sync is as it is locked.
+ */
+export function raiseFence(seen: RunningRun, must: SQL) {
   return sql`
     update sync_fence
     set epoch = sync_fence.epoch + 1
-    from (select id, status from sync where id = ${seen.syncId} for no key update) as locked_sync
+    from (select id, workspace_id, status, publication_id
+          from sync
+          where id = ${seen.syncId}
+          for no key update) as locked_sync
     cross join lateral (
       select sync_id
       from sync_fence as held_fence
@@ -164,10 +170,11 @@ function raiseFence(seen: RunningRun, must: SQL) {
       where not exists (select from worker where id = ${seen.workerId})) as last_beat
     where sync_fence.sync_id = locked_fence.sync_id and last_beat.beat_n = ${seen.beatN}
       and ${must}
-    returning sync_fence.epoch`
+    returning sync_fence.epoch, sync_fence.sync_id, locked_sync.workspace_id,
+              locked_sync.status as sync_status, locked_sync.publication_id`
 }
 
-function closeTakenOver(outcome: string, failure: Failure | null) {
+export function closeTakenOver(outcome: string, failure: Failure | null) {
   return sql`
     update attempt
     set finished_at = now(), outcome = ${outcome}, failure_code = ${failure?.code ?? null},

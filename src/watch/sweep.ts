@@ -1,5 +1,6 @@
 /**
- * Closes the runs of scheduled syncs that stopped reporting, and queues another.
+ * Closes the runs of scheduled syncs that stopped reporting, and queues another. One that somebody asked to
+ * cancel is canceled, as its attempt would have done, and nothing takes its place.
  *
  * One run of a sync is in flight at a time, so a run that stays "running" with nobody at work on it takes
  * in every tick after it: the schedule stands still, and nothing fails.
@@ -19,8 +20,8 @@ import type { Logger } from '../runtime/logger.ts'
 import type { IdSource } from '../runtime/random.ts'
 import { PeriodicService, type Service } from '../runtime/service.ts'
 import type { Database } from '../store/database.ts'
-import { listLongAttempts, sweepRun } from '../store/sweeps.ts'
-import type { RunningRun } from '../store/workers.ts'
+import { listLongAttempts, type SweptRun, sweepRun } from '../store/sweeps.ts'
+import { cancelRunOfSilentWorker, type RunningRun, type TakenRun } from '../store/workers.ts'
 
 export interface SweepOptions {
   readonly database: Database
@@ -80,7 +81,7 @@ export class Sweep implements Service {
    * Silence is observed, not computed: candidates are looked at again and again for `silentAfterMs` of
    * this process's monotonic time. A look that fails ends the sweep; the next one begins anew.
    */
-  async #findSilent(signal: AbortSignal, now: Instant | null): Promise<readonly RunningRun[]> {
+  async #findSilent(signal: AbortSignal, now: Instant | null): Promise<readonly TakenRun[]> {
     const { clock, beatMs, silentAfterMs } = this.#options
     let silent = await this.#look(now)
     const sinceMs = clock.monotonicMs()
@@ -93,7 +94,7 @@ export class Sweep implements Service {
     return silent
   }
 
-  async #look(now: Instant | null): Promise<readonly RunningRun[]> {
+  async #look(now: Instant | null): Promise<readonly TakenRun[]> {
     const { database, stuckAfterMs } = this.#options
     const own = this.#options.ownRunIds()
     const long = await listLongAttempts(database, { stuckAfterMs, now })
@@ -112,22 +113,30 @@ export class Sweep implements Service {
     return holder === formatLeaseToken({ epoch, runId })
   }
 
-  async #close(run: RunningRun): Promise<void> {
-    const { database, bus, ids, logger } = this.#options
-    const { runId, syncId, workerId } = run
+  async #close(run: TakenRun): Promise<void> {
+    const { bus, ids, logger } = this.#options
+    const { runId, syncId, workerId, isCancelRequested } = run
     const nextRunId = ids.next()
-    const swept = await sweepRun(database, run, {
-      failure: failure('stale_job_swept'),
-      nextRunId,
-    })
+    const swept = isCancelRequested ? await this.#cancel(run) : await this.#sweep(run, nextRunId)
     if (!swept) {
-      return // it has moved on, or its worker has beaten after all
+      return // it has moved on, its worker has beaten after all, or it was canceled: the next sweep sees that
     }
     const isReplaced = swept.queued !== null
-    logger.warn('run.swept', { runId, syncId, workerId, nextRunId: isReplaced ? nextRunId : null })
+    const told = { runId, syncId, workerId, isCanceled: isCancelRequested }
+    logger.warn('run.swept', { ...told, nextRunId: isReplaced ? nextRunId : null })
     await announceRun(bus, swept.closed)
     if (swept.queued) {
       await announceRun(bus, swept.queued)
     }
+  }
+
+  #sweep(run: RunningRun, nextRunId: string): Promise<SweptRun | null> {
+    const told = { failure: failure('stale_job_swept'), nextRunId }
+    return sweepRun(this.#options.database, run, told)
+  }
+
+  async #cancel(run: RunningRun): Promise<SweptRun | null> {
+    const closed = await cancelRunOfSilentWorker(this.#options.database, run)
+    return closed && { closed, queued: null }
   }
 }

@@ -11,6 +11,7 @@ import type { Schedule } from '../../src/domain/schedule.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
 import { createIdSource, systemRandom } from '../../src/runtime/random.ts'
 import { storeSlots } from '../../src/store/schedules.ts'
+import { requestCancel } from '../../src/store/stop-wishes.ts'
 import { listLongAttempts, sweepRun } from '../../src/store/sweeps.ts'
 import { beat, recoverRun } from '../../src/store/workers.ts'
 import { Sweep, type SweepOptions } from '../../src/watch/sweep.ts'
@@ -62,6 +63,10 @@ describe.each(DATABASE_KINDS)('the sweep on %s', (kind) => {
     return { sync, holder }
   }
 
+  async function askToCancel({ runId }: { readonly runId: string }) {
+    expect(await requestCancel(database(), { runId, by: 'ada', reason: 'Not today.' })).toBe(true)
+  }
+
   async function runsOf({ syncId }: SeededSync) {
     return await database().rows(sql`
       select status, cause, failure_code as failure from run
@@ -70,6 +75,7 @@ describe.each(DATABASE_KINDS)('the sweep on %s', (kind) => {
 
   const RUNNING = { status: 'running', cause: 'run_now', failure: null }
   const SWEPT = { status: 'failed', cause: 'run_now', failure: 'stale_job_swept' }
+  const CANCELED = { status: 'canceled', cause: 'run_now', failure: null }
   const NEXT = { status: 'queued', cause: 'sweep', failure: null }
 
   it('closes a run whose worker is silent, raises its fence, and queues another', async () => {
@@ -105,12 +111,29 @@ describe.each(DATABASE_KINDS)('the sweep on %s', (kind) => {
     expect(row).toEqual({ status: 'paused' })
   })
 
-  it('queues nothing in the place of a run that somebody asked to cancel', async () => {
+  it('cancels a run that somebody asked to cancel, raises its fence, and queues nothing', async () => {
     const { sync, holder } = await seedStuck()
-    await database().rows(sql`update run set cancel_requested_at = now()
-      where id = ${holder.runId}`)
+    await askToCancel(holder)
     await createSweep().runOnce(later())
-    expect(await runsOf(sync)).toEqual([SWEPT])
+    expect(await runsOf(sync)).toEqual([CANCELED])
+    const [attempt] = await database().rows(sql`
+      select outcome, failure_code as failure from attempt where run_id = ${holder.runId}`)
+    expect(attempt).toEqual({ outcome: 'canceled', failure: null })
+    const [fence] = await database().rows(
+      sql`select epoch from sync_fence where sync_id = ${sync.syncId}`,
+    )
+    expect(fence).toEqual({ epoch: holder.epoch + 1 })
+  })
+
+  it('fails no run that somebody asks to cancel between the look and the end', async () => {
+    const { sync, holder } = await seedStuck()
+    const [seen] = await listLongAttempts(database(), { stuckAfterMs: HOUR_MS, now: later() })
+    await askToCancel(holder)
+    const told = { failure: failure('stale_job_swept'), nextRunId: newId() }
+    expect(seen && (await sweepRun(database(), seen, told))).toBeNull()
+    expect(await runsOf(sync)).toEqual([RUNNING])
+    await createSweep().runOnce(later())
+    expect(await runsOf(sync)).toEqual([CANCELED])
   })
 
   it('leaves an attempt alone that began less than an hour ago', async () => {
