@@ -9,3 +9,13 @@ export async function announceRun(bus: Bus, progress: RunProgress): Promise<void
     await bus.publish(WAKE_CHANNEL, {})
   }
 }
+
+/** The same for many runs, of which the queued ones wake the pools once. */
+export async function announceRuns(bus: Bus, runs: readonly RunProgress[]): Promise<void> {
+  await Promise.all(
+    runs.map((progress) => bus.publish(runChannel(progress.runId), progressToMessage(progress))),
+  )
+  if (runs.some(({ status }) => status === 'queued')) {
+    await bus.publish(WAKE_CHANNEL, {})
+  }
+}

@@ -3,8 +3,8 @@
  *
  * Invariants: a slot is fired by whoever moves it on, in one statement with the run that it starts, so
  * exactly once across any number of processes (I14); nothing is fired for a sync that is not active;
- * rows are locked in the order sync, schedule, run, and without waiting: what somebody else holds is
- * found again at the next look. The database's clock says what is due; a test may set it (`now`).
+ * rows are locked in the order sync, schedule, run, and without waiting (so slots of many syncs can go in
+ * one statement): what somebody else holds is found again at the next look. The database's clock says what is due; a test may set it (`now`).
  */
 import { sql } from 'drizzle-orm'
 import type { JsonObject } from '../domain/json.ts'
@@ -98,49 +98,65 @@ interface DueSlotRow {
   readonly nowMs: number
 }
 
-export type FireResult =
+/** A slot to fire: the run that it may start, and the slot after it. */
+export interface FiredSlot {
+  readonly runId: string
+  readonly syncId: string
+  readonly slotMs: number
+  readonly nextSlotMs: number | null
+  readonly isCatchingUp: boolean
+}
+
+export type FireResult = { readonly syncId: string } & (
   | { readonly kind: 'started'; readonly progress: RunProgress }
   /** A run of the sync is queued or running: this slot is counted, and starts nothing. */
   | { readonly kind: 'coalesced' }
   /** The sync is not active: its slots rest until it is. */
   | { readonly kind: 'rested' }
+)
 
-type FireRow = Partial<ProgressRow> & Row & { readonly syncStatus: SyncStatus }
+type FireRow = Partial<ProgressRow> &
+  Row & { readonly movedSyncId: string; readonly syncStatus: SyncStatus }
 
 /**
- * Fires one slot, and moves on to the next. Null: somebody else has, or is at it, or holds the sync.
- * The insert decides by the unique index whether a run is in flight, whatever this statement's snapshot says.
+ * Fires slots of different syncs, and moves each on to its next one. Those that are missing in the answer
+ * somebody else has fired, or is at, or holds their sync. The insert decides by the unique index whether a
+ * run is in flight, whatever this statement's snapshot says.
  */
-export async function fireSlot(
+export async function fireSlots(
   db: Handle,
-  fired: {
-    readonly runId: string
-    readonly syncId: string
-    readonly slotMs: number
-    readonly nextSlotMs: number | null
-    readonly isCatchingUp: boolean
-  },
-): Promise<FireResult | null> {
-  const slotAt = textAt(fired.slotMs)
-  const nextSlotAt = textAt(fired.nextSlotMs)
-  const [row] = await db.rows<FireRow>(sql`/* schedules.fireSlot */
+  slots: readonly FiredSlot[],
+): Promise<readonly FireResult[]> {
+  const asked = JSON.stringify(
+    slots.map(({ slotMs, nextSlotMs, ...slot }) => ({
+      ...slot,
+      slotAt: textAt(slotMs),
+      nextSlotAt: textAt(nextSlotMs),
+    })),
+  )
+  const rows = await db.rows<FireRow>(sql`/* schedules.fireSlots */
     with due as (
-      select held_sync.id, held_sync.workspace_id, held_sync.status, held_sync.publication_id
-      from (select id, workspace_id, status, publication_id
-            from sync
-            where id = ${fired.syncId}
-            for share skip locked) as held_sync
+      select asked."runId" as run_id, asked."slotAt" as slot_at, asked."nextSlotAt" as next_slot_at,
+             asked."isCatchingUp" as is_catching_up, held_sync.*
+      from jsonb_to_recordset(${asked}::text::jsonb)
+        as asked ("runId" uuid, "syncId" uuid, "slotAt" timestamptz, "nextSlotAt" timestamptz,
+                  "isCatchingUp" boolean)
+      cross join lateral (
+        select id, workspace_id, status, publication_id
+        from sync
+        where id = asked."syncId"
+        for share skip locked) as held_sync
       cross join lateral (
         select sync_id
         from sync_schedule
-        where sync_id = held_sync.id and slot_at = ${slotAt}::timestamptz
+        where sync_id = held_sync.id and slot_at = asked."slotAt"
         for no key update skip locked) as held_schedule
     ),
     started as (
       insert into run (id, workspace_id, sync_id, publication_id, cause, is_catching_up,
                        attempt_allowance)
-      select ${fired.runId}::uuid, workspace_id, id, publication_id, 'schedule',
-             ${fired.isCatchingUp}::boolean, ${ATTEMPT_ALLOWANCE}::integer
+      select run_id, workspace_id, id, publication_id, 'schedule', is_catching_up,
+             ${ATTEMPT_ALLOWANCE}::integer
       from due
       where status = 'active'
       on conflict do nothing
@@ -148,25 +164,26 @@ export async function fireSlot(
     ),
     moved as (
       update sync_schedule
-      set slot_at = case when due.status = 'active' then ${nextSlotAt}::timestamptz end,
-          fired_at = case when exists (select from started) then ${slotAt}::timestamptz
-                          else fired_at end,
-          coalesced = coalesced
-            + (due.status = 'active' and not exists (select from started))::integer
+      set slot_at = case when due.status = 'active' then due.next_slot_at end,
+          fired_at = case when started."runId" is null then fired_at else due.slot_at end,
+          coalesced = coalesced + (due.status = 'active' and started."runId" is null)::integer
       from due
+      left join started on started."runId" = due.run_id
       where sync_schedule.sync_id = due.id
-      returning due.status
+      returning due.id, due.status
     )
-    select moved.status as "syncStatus", started.*
+    select moved.id as "movedSyncId", moved.status as "syncStatus", started.*
     from moved
-    left join started on true`)
-  if (!row) {
-    return null
-  }
+    left join started on started."syncId" = moved.id`)
+  return rows.map(toFireResult)
+}
+
+function toFireResult(row: FireRow): FireResult {
+  const { movedSyncId: syncId, syncStatus } = row
   if (isProgressRow(row)) {
-    return { kind: 'started', progress: toProgress(row) }
+    return { syncId, kind: 'started', progress: toProgress(row) }
   }
-  return row.syncStatus === 'active' ? { kind: 'coalesced' } : { kind: 'rested' }
+  return { syncId, kind: syncStatus === 'active' ? 'coalesced' : 'rested' }
 }
 
 function isProgressRow(row: FireRow): row is FireRow & ProgressRow {

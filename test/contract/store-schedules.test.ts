@@ -8,7 +8,7 @@ import { systemClock } from '../../src/runtime/clock.ts'
 import { createIdSource, systemRandom } from '../../src/runtime/random.ts'
 import type { Database } from '../../src/store/database.ts'
 import { enqueueRun } from '../../src/store/runs.ts'
-import { findSlots, fireSlot, listDueSlots, storeSlots } from '../../src/store/schedules.ts'
+import { findSlots, fireSlots, listDueSlots, storeSlots } from '../../src/store/schedules.ts'
 import {
   createTestDatabase,
   DATABASE_KINDS,
@@ -17,6 +17,7 @@ import {
 } from '../support/databases.ts'
 import { createRecordingLogger } from '../support/recording-logger.ts'
 import { createSignal } from '../support/signal.ts'
+import { nameOf } from '../support/statement-name.ts'
 import { newId, newRun, type SeededSync, seedSync } from '../support/store-seed.ts'
 
 const MINUTE_MS = 60_000
@@ -59,6 +60,51 @@ async function seedScheduled(
   const slotMs = given.slotMs ?? START_MS
   await storeSlots(database, sync.syncId, { schedule, anchorMs: START_MS, slotMs })
   return sync
+}
+
+/** Syncs of one workspace, all due at {@link START_MS} or some milliseconds before. Returns their ids. */
+async function seedManyScheduled(database: Database, count: number): Promise<readonly string[]> {
+  const { syncId } = await seedScheduled(database, { slotMs: START_MS - 1 })
+  await database.rows(sql`
+    insert into sync (id, workspace_id, name, status, draft, source_connection_id,
+                      destination_connection_id, publication_id)
+    select gen_random_uuid(), workspace_id, 'copy ' || n, status, draft, source_connection_id,
+           destination_connection_id, publication_id
+    from sync, generate_series(2, ${count}) as n
+    where id = ${syncId}`)
+  const rows = await database.rows<{ id: string }>(sql`
+    insert into sync_schedule (sync_id, schedule, anchor_at, slot_at)
+    select sync.id, schedule, anchor_at,
+           slot_at - (random() * 5)::integer * interval '1 millisecond'
+    from sync_schedule
+    join sync as seeded on seeded.id = sync_schedule.sync_id
+    join sync on sync.workspace_id = seeded.workspace_id
+    where sync_schedule.sync_id = ${syncId}
+    on conflict (sync_id) do update set slot_at = excluded.slot_at
+    returning sync_id as id`)
+  return rows.map(({ id }) => id)
+}
+
+/** How many runs the schedules of these syncs have started, and of how many of them. */
+async function countStarted(database: Database, syncIds: readonly string[]) {
+  const [row] = await database.rows(sql`
+    select count(*)::int as runs, count(distinct sync_id)::int as syncs
+    from run
+    where cause = 'schedule' and sync_id = any(${sql.param(`{${syncIds.join(',')}}`)}::uuid[])`)
+  return row
+}
+
+/** The database takes no run of the sync, as it would for data that somebody has damaged. */
+async function refuseRunsOf(database: Database, syncId: string | undefined): Promise<void> {
+  await database.rows(sql`create function refuse_run() returns trigger language plpgsql as
+    'begin raise exception ''No run is taken.''; end'`)
+  await database.rows(sql`create trigger refuse_run before insert on run for each row
+    when (new.sync_id = '${sql.raw(syncId ?? '')}') execute function refuse_run()`)
+}
+
+async function allowRuns(database: Database): Promise<void> {
+  await database.rows(sql`drop trigger refuse_run on run`)
+  await database.rows(sql`drop function refuse_run()`)
 }
 
 async function setStatus(database: Database, { syncId }: SeededSync, status: string) {
@@ -168,18 +214,16 @@ describe.each(DATABASE_KINDS)('slots on %s', (kind) => {
 
   it('are fired by whoever names them: a slot that was moved on is not fired again', async () => {
     const sync = await seedScheduled(database())
-    const fire = (slotMs: number) =>
-      fireSlot(database(), {
-        runId: newId(),
-        syncId: sync.syncId,
-        slotMs,
-        nextSlotMs: slotMs + HOURLY.everyMs,
-        isCatchingUp: false,
-      })
-    expect(await fire(START_MS + 1)).toBeNull()
-    expect(await fire(START_MS)).toMatchObject({ kind: 'started' })
+    const fire = (slotMs: number) => {
+      const { syncId } = sync
+      const nextSlotMs = slotMs + HOURLY.everyMs
+      const slot = { runId: newId(), syncId, slotMs, nextSlotMs, isCatchingUp: false }
+      return fireSlots(database(), [slot])
+    }
+    expect(await fire(START_MS + 1)).toEqual([])
+    expect(await fire(START_MS)).toMatchObject([{ kind: 'started', syncId: sync.syncId }])
     await endRuns(database(), sync)
-    expect(await fire(START_MS)).toBeNull()
+    expect(await fire(START_MS)).toEqual([])
     expect(await runsOf(database(), sync)).toHaveLength(1)
     await rest(database())
   })
@@ -198,17 +242,39 @@ describe.each(DATABASE_KINDS)('slots on %s', (kind) => {
     await rest(database())
   })
 
-  it('are all looked at, however many are due', async () => {
-    const syncs: SeededSync[] = []
-    for (let n = 0; n < 205; n += 1) {
-      syncs.push(await seedScheduled(database(), { slotMs: START_MS - n }))
+  it('of one sync that the database refuses do not keep the others from theirs', async () => {
+    const syncs = await seedManyScheduled(database(), 20)
+    const [refused, ...others] = syncs
+    await refuseRunsOf(database(), refused)
+    const logger = createRecordingLogger()
+    await createScheduler(database(), logger).runOnce(new Date(START_MS))
+    expect(logger.events.filter(({ event }) => event === 'schedule.not_fired')).toMatchObject([
+      { bindings: { syncId: refused } },
+    ])
+    expect(await countStarted(database(), syncs)).toEqual({ runs: 19, syncs: 19 })
+    expect(await countStarted(database(), others)).toEqual({ runs: 19, syncs: 19 })
+    await allowRuns(database())
+    await look(START_MS + 1_000)
+    expect(await countStarted(database(), syncs)).toEqual({ runs: 20, syncs: 20 })
+    await rest(database())
+  })
+
+  it('of 5,000 syncs that are due at once start each its run, 200 in a statement', async () => {
+    const syncs = await seedManyScheduled(database(), 5_000)
+    const statements: (string | null)[] = []
+    const counting: Database = {
+      ...database(),
+      rows: (statement) => {
+        statements.push(nameOf(statement))
+        return database().rows(statement)
+      },
     }
-    await look(START_MS)
-    const [started] = await database().rows(sql`select count(*)::int as runs from run
-      where status = 'queued' and cause = 'schedule'
-        and sync_id in (select sync_id from sync_schedule where fired_at <= ${new Date(START_MS).toISOString()}::timestamptz)
-        and sync_id = any(${sql.param(`{${syncs.map(({ syncId }) => syncId).join(',')}}`)}::uuid[])`)
-    expect(started).toEqual({ runs: 205 })
+    const logger = createRecordingLogger()
+    await createScheduler(counting, logger).runOnce(new Date(START_MS))
+    expect(await countStarted(database(), syncs)).toEqual({ runs: 5_000, syncs: 5_000 })
+    expect(logger.count('run.enqueued')).toBe(5_000)
+    expect(statements.filter((name) => name === 'schedules.fireSlots')).toHaveLength(25)
+    expect(statements.length).toBeLessThanOrEqual(51)
     await rest(database())
   }, 60_000)
 })
@@ -245,12 +311,27 @@ describe('slots and many schedulers on PostgreSQL', () => {
     expect(await slotsOf(database, sync)).toMatchObject({ coalesced: 100 })
   }, 60_000)
 
+  it('are fired once each: 1,000 of one moment by four schedulers that look at once', async () => {
+    const [database] = databases
+    if (!database) {
+      throw new Error('There is no database.')
+    }
+    const syncs = await seedManyScheduled(database, 1_000)
+    await Promise.all(databases.map((one) => createScheduler(one).runOnce(new Date(START_MS))))
+    expect(await countStarted(database, syncs)).toEqual({ runs: 1_000, syncs: 1_000 })
+    const [row] = await database.rows(sql`
+      select sum(coalesced)::int as coalesced from sync_schedule where sync_id = any(${sql.param(`{${syncs.join(',')}}`)}::uuid[])`)
+    expect(row).toEqual({ coalesced: 0 })
+    await rest(database)
+  }, 60_000)
+
   it('that a pause overtakes start nothing: what is paused when the pause is committed stays so', async () => {
     const [database, other] = databases
     if (!database || !other) {
       throw new Error('There is no database.')
     }
     const sync = await seedScheduled(database)
+    const neighbour = await seedScheduled(database)
     const [isPaused, hasLooked] = [createSignal(), createSignal()]
     const pause = database.transaction('test.pause', async (tx) => {
       await tx.rows(sql`update sync set status = 'paused', pause_cause = 'person'
@@ -259,9 +340,10 @@ describe('slots and many schedulers on PostgreSQL', () => {
       await hasLooked.reached
     })
     await isPaused.reached
-    // The row is held: a look in the meantime neither waits nor fires.
+    // The row is held: a look in the meantime neither waits for it nor fires it, but the others.
     await createScheduler(other).runOnce(new Date(START_MS))
     expect(await slotsOf(other, sync)).toMatchObject({ slotMs: START_MS })
+    expect(await runsOf(other, neighbour)).toHaveLength(1)
     hasLooked.reach()
     await pause
     await createScheduler(other).runOnce(new Date(START_MS))
