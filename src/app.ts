@@ -80,6 +80,7 @@ export async function startApp(config: Config, parts: AppParts = {}): Promise<Ap
       host: config.host,
       port: config.port,
       servesApi: config.role !== 'worker',
+      noticeMs: config.role === 'worker' ? 0 : config.drainNoticeMs,
       hasGraphiql: config.graphiql,
       commands,
       settings: {

@@ -49,6 +49,8 @@ export interface Config {
   readonly sweepIntervalMs: number
   /** A scheduled run whose attempt is older, and shows no sign of life, is swept. */
   readonly stuckAfterMs: number
+  /** How long, after SIGTERM, the API answers at least, although it is not ready. */
+  readonly drainNoticeMs: number
   readonly drainDeadlineMs: number
   readonly processDeadlineMs: number
 }
@@ -105,6 +107,12 @@ export const ENVIRONMENT = z.object({
   SCHEDULER_INTERVAL_MS: duration(1_000, 10, MINUTE_MS),
   SWEEP_INTERVAL_MS: duration(MINUTE_MS, 100, DAY_MS),
   STUCK_AFTER_MS: duration(60 * MINUTE_MS, 1_000, 30 * DAY_MS),
+  DRAIN_NOTICE_MS: z.coerce
+    .number('must be a whole number of milliseconds')
+    .int()
+    .min(0)
+    .max(10 * MINUTE_MS)
+    .optional(),
   DRAIN_DEADLINE_MS: duration(15_000, 100, 10 * MINUTE_MS),
   PROCESS_DEADLINE_MS: duration(25_000, 200, 15 * MINUTE_MS),
 })
@@ -161,6 +169,10 @@ function findContradictions(env: Environment): string[] {
       'SILENT_AFTER_MS must be less than STUCK_AFTER_MS: a sweep must leave the runs of silent workers to recovery first.',
     ],
     [
+      (env.DRAIN_NOTICE_MS ?? 0) <= env.DRAIN_DEADLINE_MS,
+      'DRAIN_NOTICE_MS must not be more than DRAIN_DEADLINE_MS, by which a process has drained.',
+    ],
+    [
       env.DRAIN_DEADLINE_MS < env.PROCESS_DEADLINE_MS,
       'DRAIN_DEADLINE_MS must be less than PROCESS_DEADLINE_MS: a process that has drained needs time to end.',
     ],
@@ -208,7 +220,15 @@ function toConfig(env: Environment): Config {
     schedulerIntervalMs: env.SCHEDULER_INTERVAL_MS,
     sweepIntervalMs: env.SWEEP_INTERVAL_MS,
     stuckAfterMs: env.STUCK_AFTER_MS,
+    drainNoticeMs: env.DRAIN_NOTICE_MS ?? decideNoticeMs(deployment, env.DRAIN_DEADLINE_MS),
     drainDeadlineMs: env.DRAIN_DEADLINE_MS,
     processDeadlineMs: env.PROCESS_DEADLINE_MS,
   }
+}
+
+/** As long as a load balancer may take to ask twice. Nothing stands before the embedded default. */
+const NOTICE_MS = 5_000
+
+function decideNoticeMs(deployment: Deployment, drainDeadlineMs: number): number {
+  return deployment.kind === 'embedded' ? 0 : Math.min(NOTICE_MS, drainDeadlineMs)
 }

@@ -5,8 +5,10 @@
  * page.
  *
  * While the process drains everything is answered, but readiness is red and connections are not kept. Open
- * subscriptions go on: a dashboard sees its run go back to the queue, or end. Only the stop, when the runs
- * are done, tells them to come again. Told at the beginning they would come back before whoever spreads the
+ * subscriptions go on: a dashboard sees its run go back to the queue, or end. The stop comes when the runs
+ * are done, and not before whoever spreads the requests has had `noticeMs` to see that this process is not
+ * ready. Then it takes no connection any more, finishes the requests under way, and tells the subscriptions
+ * to come again. Told at the beginning they would come back before whoever spreads the
  * requests has noticed, and be sent away a second time. A WebSocket closes with 1012 (service restart). A
  * stream of server-sent events ends without its `complete` event, which would say that the run is over.
  * Clients of both protocols then subscribe again, and begin with where the run stands.
@@ -28,6 +30,8 @@ export interface HttpServerOptions {
   readonly port: number
   /** False: this process works only, and answers for its health. */
   readonly servesApi: boolean
+  /** How long after the beginning of the drain requests are taken at least. */
+  readonly noticeMs: number
   /** Whether to serve the GraphiQL page. */
   readonly hasGraphiql: boolean
   readonly commands: CommandContext
@@ -48,15 +52,17 @@ const STOP_DEADLINE_MS = 3_000
 export function createHttpServer(options: HttpServerOptions): HttpServer {
   const endpoint = createEndpoint(options)
   const streams = new Set<ServerResponse>()
-  let isDraining = false
+  const { clock } = options.commands
+  let drainingSinceMs: number | null = null
   let isStopping = false
+  const isDraining = () => drainingSinceMs !== null || isStopping
   const healthParts = {
     logger: options.commands.logger,
     ask: options.health,
-    isDraining: () => isDraining,
+    isDraining,
   }
   const server = createServer((request, response) => {
-    if (isDraining) {
+    if (isDraining()) {
       response.setHeader('connection', 'close')
     }
     if (request.headers.accept?.includes('text/event-stream')) {
@@ -79,10 +85,12 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     start: () => listen(server, options),
     address: () => describeAddress(server),
     beginDrain: () => {
-      isDraining = true
+      drainingSinceMs ??= clock.monotonicMs()
     },
     stop: async () => {
-      isDraining = true
+      if (drainingSinceMs !== null) {
+        await clock.sleep(Math.max(drainingSinceMs + options.noticeMs - clock.monotonicMs(), 0))
+      }
       isStopping = true
       const closed = new Promise<void>((resolve) => server.close(() => resolve()))
       await socket?.stop()

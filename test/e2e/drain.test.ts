@@ -2,9 +2,12 @@
  * SIGTERM, as a deployment sends it: real processes on PostgreSQL and Redis, and one on the embedded
  * default. The destination is the oracle: it does not honour keys, so what is sent twice is there twice.
  */
+import { once } from 'node:events'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { request } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { text as textOf } from 'node:stream/consumers'
 import { sql } from 'drizzle-orm'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createApiClient } from '../../src/client/api-client.ts'
@@ -32,6 +35,7 @@ const RECORDS = 30
 const TIMEOUT_MS = 90_000
 const PAGE = { path: 'PAGE', concurrency: 1, deliveryClass: 'NONE' }
 const FAST = {
+  DRAIN_NOTICE_MS: '0',
   HEARTBEAT_MS: '200',
   HEARTBEAT_TRUST_MS: '1500',
   SILENT_AFTER_MS: '2000',
@@ -162,6 +166,35 @@ describe.runIf(HAS_REDIS)('a process that is told to end', { timeout: TIMEOUT_MS
     await again.dispose()
   })
 
+  it('and only serves the API goes on until whoever spreads the requests has noticed', async () => {
+    const noticeMs = 1_500
+    const api = await deployment.start({ ROLE: 'api', DRAIN_NOTICE_MS: String(noticeMs) })
+    const client = deployment.client(api)
+    await deployment.addCustomers('customers.csv', 1)
+    const stream = 'customers.csv'
+    const syncId = await makeFileSync(client, { stream, url: destination.url, objectOptions: PAGE })
+    const runId = await runNow(client, syncId)
+    const socket = openSocket(api.address, `Bearer ${deployment.token}`)
+    const closed = new Promise<unknown>((resolve) => socket.on('closed', resolve))
+    const frames = subscribeOverSocket(socket, RunProgressSubscription, { runId })
+    await frames.next()
+    const ended = Promise.allSettled([drainOf(frames)])
+    const toldAtMs = performance.now()
+    const exited = deployment.stop(api, 'SIGTERM')
+    await untilStatus(`${api.address}/health/ready`, 503)
+    const underWay = await beginRequest(api.address, `Bearer ${deployment.token}`)
+    expect(await client.request(RunQuery, { id: runId })).toMatchObject({
+      run: { status: 'QUEUED' },
+    })
+    await untilRefused(`${api.address}/health/live`)
+    expect(performance.now() - toldAtMs).toBeGreaterThanOrEqual(noticeMs)
+    const { run } = JSON.parse(await underWay.finish({ id: runId })).data
+    expect(run).toMatchObject({ status: 'QUEUED' })
+    expect(await closed).toMatchObject({ code: 1012, reason: 'Service restart' })
+    expect(await ended).toMatchObject([{ status: 'rejected' }])
+    expect(await exited).toBe(0)
+  })
+
   it('whose destination never answers ends at the process deadline; recovery hands the run on', async () => {
     const deadlines = { DRAIN_DEADLINE_MS: '300', PROCESS_DEADLINE_MS: '1000' }
     const { runId, worker } = await holdRun(deadlines, { path: 'PAGE', concurrency: 1 })
@@ -235,6 +268,40 @@ describe('a process on the embedded default that is told to end', { timeout: TIM
 async function untilStatus(url: string, status: number): Promise<void> {
   while ((await fetch(url)).status !== status) {
     await new Promise((resolve) => setImmediate(resolve))
+  }
+}
+
+/** Asks until nobody takes the connection. */
+async function untilRefused(url: string): Promise<void> {
+  for (;;) {
+    try {
+      await (await fetch(url)).arrayBuffer()
+    } catch {
+      return
+    }
+  }
+}
+
+/** A query that the process has begun to read, and whose variables it is still waiting for. */
+async function beginRequest(address: string, authorization: string) {
+  const query = JSON.stringify(RunQuery.toString())
+  const underWay = request(`${address}/graphql`, {
+    method: 'POST',
+    headers: { authorization, 'content-type': 'application/json', expect: '100-continue' },
+  })
+  const answered = new Promise<string>((resolve, reject) => {
+    underWay.on('response', (response) => resolve(textOf(response)))
+    underWay.on('error', reject)
+  })
+  answered.catch(() => undefined)
+  underWay.flushHeaders()
+  await once(underWay, 'continue')
+  underWay.write(`{"query":${query},"variables":`)
+  return {
+    finish: (variables: object) => {
+      underWay.end(`${JSON.stringify(variables)}}`)
+      return answered
+    },
   }
 }
 

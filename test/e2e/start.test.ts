@@ -100,6 +100,7 @@ describe('the process on the embedded default', { timeout: TIMEOUT_MS }, () => {
     [{ DATABASE_URL: 'postgres://localhost/x' }, /^DATABASE_URL and REDIS_URL go together/m],
     [{ LEASE_LIFE_MS: '2000', LEASE_RENEWAL_MS: '2000' }, /^LEASE_RENEWAL_MS must be less than/m],
     [{ HEARTBEAT_TRUST_MS: '20000' }, /^HEARTBEAT_TRUST_MS must be less than SILENT_AFTER_MS/m],
+    [{ DRAIN_NOTICE_MS: '15001' }, /^DRAIN_NOTICE_MS must not be more than DRAIN_DEADLINE_MS/m],
     [{ DRAIN_DEADLINE_MS: '25000' }, /^DRAIN_DEADLINE_MS must be less than PROCESS_DEADLINE_MS/m],
     [{ ROLE: 'api' }, /^ROLE must be all with the embedded default/m],
   ])('refuses values that contradict each other: %o', async (given, problem) => {

@@ -71,6 +71,7 @@ export async function openApi(database: Database, options: TestApiOptions = {}):
     host: '127.0.0.1',
     port: 0,
     servesApi: true,
+    noticeMs: 0,
     hasGraphiql: options.hasGraphiql ?? false,
     commands: parts,
     settings: {
