@@ -1,5 +1,5 @@
 /** What the process says when it starts, and when it cannot: one clear line, exit code 1, nothing half done. */
-import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -58,11 +58,23 @@ describe('the process on the embedded default', { timeout: TIMEOUT_MS }, () => {
     expect((await fetch(`${app.address}/health`)).status).toBe(200)
   })
 
-  it('takes a data directory over whose process was killed', async () => {
-    const app = await start()
+  it('takes a data directory over whose process was killed, and clears up after it', async () => {
+    const temporary = join(directory, 'temporary')
+    await mkdir(temporary)
+    const listSockets = async () =>
+      (await readdir(temporary)).filter((name) => name.startsWith('tajo-'))
+    const app = await start({ TMPDIR: temporary })
+    const [left, ...more] = await listSockets()
+    expect([left, more]).toEqual([expect.any(String), []])
     await app.kill('SIGKILL')
-    const again = await start()
+    expect(await listSockets()).toEqual([left])
+    const again = await start({ TMPDIR: temporary })
     expect((await fetch(`${again.address}/health`)).status).toBe(200)
+    const own = await listSockets()
+    expect(own).toHaveLength(1)
+    expect(own).not.toEqual([left])
+    expect(await again.kill('SIGTERM')).toBe(0)
+    expect(await listSockets()).toEqual([])
   })
 
   it('refuses a port that is taken', async () => {

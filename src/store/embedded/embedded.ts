@@ -4,11 +4,11 @@
  * Invariant: one process a data directory (see data-directory.ts); PGlite has no lock of its own, and
  * two writers on one directory lose acknowledged rows.
  */
-import { mkdir, mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { lockDataDirectory } from './data-directory.ts'
+import { makeSocketDirectory } from './socket-directory.ts'
 
 export interface EmbeddedServer {
   readonly socketPath: string
@@ -19,32 +19,41 @@ export interface EmbeddedServer {
 export async function startEmbedded(directory: string): Promise<EmbeddedServer> {
   await mkdir(directory, { recursive: true, mode: 0o700 })
   const unlock = await lockDataDirectory(directory)
-  // A unix socket's path may have about 100 bytes, so it does not lie in the data directory.
-  const socketDirectory = await mkdtemp(join(tmpdir(), 'tajo-'))
-  const socketPath = join(socketDirectory, '.s.PGSQL.5432')
+  let clear = unlock
+  try {
+    const { socketPath, remove } = await makeSocketDirectory(directory)
+    clear = async () => {
+      await remove()
+      await unlock()
+    }
+    const worker = await startWorker(directory, socketPath)
+    return {
+      socketPath,
+      stop: async () => {
+        worker.postMessage('stop')
+        await nextMessage(worker)
+        await worker.terminate()
+        await clear()
+      },
+    }
+  } catch (error) {
+    await clear()
+    throw error
+  }
+}
+
+/** Resolves when the socket is served. */
+async function startWorker(directory: string, socketPath: string): Promise<Worker> {
   const worker = new Worker(new URL('./pglite-worker.js', import.meta.url), {
     workerData: { directory: join(directory, 'database'), socketPath },
     execArgv: [],
   })
-  const clear = async () => {
-    await rm(socketDirectory, { recursive: true, force: true })
-    await unlock()
-  }
   try {
     await nextMessage(worker)
+    return worker
   } catch (error) {
     await worker.terminate()
-    await clear()
     throw error
-  }
-  return {
-    socketPath,
-    stop: async () => {
-      worker.postMessage('stop')
-      await nextMessage(worker)
-      await worker.terminate()
-      await clear()
-    },
   }
 }
 
