@@ -9,11 +9,10 @@ import { announceRuns } from '../coordination/announce.ts'
 import type { Bus } from '../coordination/bus.ts'
 import { decideTick } from '../domain/schedule.ts'
 import { unreachable } from '../runtime/assert.ts'
-import { type Clock, type Instant, instantAt } from '../runtime/clock.ts'
+import { type Instant, instantAt } from '../runtime/clock.ts'
 import { cronEngine } from '../runtime/cron.ts'
-import type { Logger } from '../runtime/logger.ts'
 import type { IdSource } from '../runtime/random.ts'
-import { PeriodicService, type Service } from '../runtime/service.ts'
+import { DueRounds, type RoundsOptions } from '../runtime/service.ts'
 import type { Database } from '../store/database.ts'
 import {
   type DueSlot,
@@ -23,51 +22,24 @@ import {
   listDueSlots,
 } from '../store/schedules.ts'
 
-export interface SchedulerOptions {
+export interface SchedulerOptions extends RoundsOptions {
   readonly database: Database
   readonly bus: Bus
-  readonly clock: Clock
-  readonly logger: Logger
   readonly ids: IdSource
-  readonly intervalMs: number
 }
 
 /** Slots that one statement fires; their syncs are held for as long as it takes. */
 const SLOTS_PER_LOOK = 200
 
-export class Scheduler implements Service {
-  readonly name = 'scheduler'
-  readonly #options: SchedulerOptions
-  readonly #rounds: PeriodicService
-
+export class Scheduler extends DueRounds<SchedulerOptions> {
   constructor(options: SchedulerOptions) {
-    this.#options = options
-    this.#rounds = new PeriodicService({
-      name: this.name,
-      intervalMs: options.intervalMs,
-      clock: options.clock,
-      logger: options.logger,
-      round: (signal) => this.#round(signal, null),
-    })
+    super('scheduler', options)
   }
 
-  start(): void {
-    this.#rounds.start()
-  }
-
-  async stop(): Promise<void> {
-    await this.#rounds.stop()
-  }
-
-  /** Fires what is due, by the database's clock or at the moment that a test gives. */
-  async runOnce(now: Instant | null = null): Promise<void> {
-    await this.#round(new AbortController().signal, now)
-  }
-
-  async #round(signal: AbortSignal, now: Instant | null): Promise<void> {
+  protected async round(signal: AbortSignal, now: Instant | null): Promise<void> {
     let after: DueSlot | null = null
     do {
-      const due: readonly DueSlot[] = await listDueSlots(this.#options.database, {
+      const due: readonly DueSlot[] = await listDueSlots(this.options.database, {
         limit: SLOTS_PER_LOOK,
         now,
         after,
@@ -83,9 +55,9 @@ export class Scheduler implements Service {
       const { syncId, slotMs } = slot
       try {
         const tick = decideTick(cronEngine, slot, slot)
-        return [{ runId: this.#options.ids.next(), syncId, slotMs, ...tick }]
+        return [{ runId: this.options.ids.next(), syncId, slotMs, ...tick }]
       } catch (error) {
-        this.#options.logger.error('schedule.not_fired', { syncId }, error)
+        this.options.logger.error('schedule.not_fired', { syncId }, error)
         return []
       }
     })
@@ -102,10 +74,10 @@ export class Scheduler implements Service {
     }
     let results: readonly FireResult[]
     try {
-      results = await fireSlots(this.#options.database, slots)
+      results = await fireSlots(this.options.database, slots)
     } catch (error) {
       if (slots.length === 1) {
-        this.#options.logger.error('schedule.not_fired', { syncId: first.syncId }, error)
+        this.options.logger.error('schedule.not_fired', { syncId: first.syncId }, error)
         return
       }
       const half = Math.ceil(slots.length / 2)
@@ -122,13 +94,13 @@ export class Scheduler implements Service {
       this.#log(result, bySync.get(result.syncId))
     }
     await announceRuns(
-      this.#options.bus,
+      this.options.bus,
       results.flatMap((result) => (result.kind === 'started' ? [result.progress] : [])),
     )
   }
 
   #log(result: FireResult, slot: FiredSlot | undefined): void {
-    const { logger } = this.#options
+    const { logger } = this.options
     const { syncId } = result
     const told = { syncId, slotAt: slot ? instantAt(slot.slotMs).toISOString() : null }
     switch (result.kind) {

@@ -2,9 +2,9 @@
  * Parts that run beside requests: started in order, stopped in reverse.
  *
  * A periodic part does one round at a time; a round that throws is logged and the next one comes at
- * its time. Tests call `runOnce` instead of waiting.
+ * its time. Tests ask for a round instead of waiting.
  */
-import type { Clock } from './clock.ts'
+import type { Clock, Instant } from './clock.ts'
 import type { Logger } from './logger.ts'
 
 export interface Service {
@@ -58,16 +58,11 @@ export class PeriodicService implements Service {
     this.#loop = null
   }
 
-  /** One round, now. Throws what the round throws. */
-  runOnce(signal: AbortSignal = this.#stopping.signal): Promise<void> {
-    return this.#options.round(signal)
-  }
-
   async #run(signal: AbortSignal): Promise<void> {
     const { clock, logger, intervalMs, name } = this.#options
     while (!signal.aborted) {
       try {
-        await this.runOnce(signal)
+        await this.#options.round(signal)
       } catch (error) {
         if (!signal.aborted) {
           logger.error('service.round_failed', { service: name }, error)
@@ -79,5 +74,44 @@ export class PeriodicService implements Service {
         }
       })
     }
+  }
+}
+
+/** How often a part looks, and with what. */
+export type RoundsOptions = Pick<PeriodicOptions, 'intervalMs' | 'clock' | 'logger'>
+
+/** A periodic part that looks for what is due, by the database's clock or as if at a moment that a test gives. */
+export abstract class DueRounds<Options extends RoundsOptions> implements Service {
+  readonly name: string
+  protected readonly options: Options
+  readonly #rounds: PeriodicService
+
+  constructor(name: string, options: Options) {
+    const { intervalMs, clock, logger } = options
+    this.name = name
+    this.options = options
+    this.#rounds = new PeriodicService({
+      name,
+      intervalMs,
+      clock,
+      logger,
+      round: (signal) => this.round(signal, null),
+    })
+  }
+
+  /** `now`: null for the database's. */
+  protected abstract round(signal: AbortSignal, now: Instant | null): Promise<void>
+
+  start(): void {
+    this.#rounds.start()
+  }
+
+  async stop(): Promise<void> {
+    await this.#rounds.stop()
+  }
+
+  /** One round, now. */
+  async runOnce(now: Instant | null = null): Promise<void> {
+    await this.round(new AbortController().signal, now)
   }
 }

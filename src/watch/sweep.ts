@@ -15,23 +15,19 @@ import type { Bus } from '../coordination/bus.ts'
 import type { Leases } from '../coordination/lease.ts'
 import { failure } from '../domain/failure.ts'
 import { formatLeaseToken, leaseName } from '../domain/lease.ts'
-import type { Clock, Instant } from '../runtime/clock.ts'
-import type { Logger } from '../runtime/logger.ts'
+import type { Instant } from '../runtime/clock.ts'
 import type { IdSource } from '../runtime/random.ts'
-import { PeriodicService, type Service } from '../runtime/service.ts'
+import { DueRounds, type RoundsOptions } from '../runtime/service.ts'
 import type { Database } from '../store/database.ts'
 import { listLongAttempts, type SweptRun, sweepRun } from '../store/sweeps.ts'
 import { cancelRunOfSilentWorker, type RunningRun, type TakenRun } from '../store/workers.ts'
 
-export interface SweepOptions {
+export interface SweepOptions extends RoundsOptions {
   readonly database: Database
   readonly leases: Leases
   readonly bus: Bus
-  readonly clock: Clock
-  readonly logger: Logger
   readonly ids: IdSource
   readonly workerId: string
-  readonly intervalMs: number
   readonly stuckAfterMs: number
   /** How often workers beat, and how long no beat must be seen. */
   readonly beatMs: number
@@ -40,36 +36,12 @@ export interface SweepOptions {
   ownRunIds(): ReadonlySet<string>
 }
 
-export class Sweep implements Service {
-  readonly name = 'sweep'
-  readonly #options: SweepOptions
-  readonly #rounds: PeriodicService
-
+export class Sweep extends DueRounds<SweepOptions> {
   constructor(options: SweepOptions) {
-    this.#options = options
-    this.#rounds = new PeriodicService({
-      name: this.name,
-      intervalMs: options.intervalMs,
-      clock: options.clock,
-      logger: options.logger,
-      round: (signal) => this.#round(signal, null),
-    })
+    super('sweep', options)
   }
 
-  start(): void {
-    this.#rounds.start()
-  }
-
-  async stop(): Promise<void> {
-    await this.#rounds.stop()
-  }
-
-  /** One sweep, by the database's clock or as if at the moment that a test gives. */
-  async runOnce(now: Instant | null = null): Promise<void> {
-    await this.#round(new AbortController().signal, now)
-  }
-
-  async #round(signal: AbortSignal, now: Instant | null): Promise<void> {
+  protected async round(signal: AbortSignal, now: Instant | null): Promise<void> {
     for (const run of await this.#findSilent(signal, now)) {
       if (!(await this.#holdsLease(run))) {
         await this.#close(run)
@@ -82,7 +54,7 @@ export class Sweep implements Service {
    * this process's monotonic time. A look that fails ends the sweep; the next one begins anew.
    */
   async #findSilent(signal: AbortSignal, now: Instant | null): Promise<readonly TakenRun[]> {
-    const { clock, beatMs, silentAfterMs } = this.#options
+    const { clock, beatMs, silentAfterMs } = this.options
     let silent = await this.#look(now)
     const sinceMs = clock.monotonicMs()
     while (silent.length > 0 && clock.monotonicMs() - sinceMs < silentAfterMs) {
@@ -95,8 +67,8 @@ export class Sweep implements Service {
   }
 
   async #look(now: Instant | null): Promise<readonly TakenRun[]> {
-    const { database, stuckAfterMs } = this.#options
-    const own = this.#options.ownRunIds()
+    const { database, stuckAfterMs } = this.options
+    const own = this.options.ownRunIds()
     const long = await listLongAttempts(database, { stuckAfterMs, now })
     return long.filter((run) => !own.has(run.runId))
   }
@@ -104,17 +76,17 @@ export class Sweep implements Service {
   /** A run of this process's own that it is not at work on was dropped, however well this process beats. */
   #isUnchanged(before: RunningRun, run: RunningRun): boolean {
     const isSame = before.runId === run.runId && before.epoch === run.epoch
-    return isSame && (run.workerId === this.#options.workerId || before.beatN === run.beatN)
+    return isSame && (run.workerId === this.options.workerId || before.beatN === run.beatN)
   }
 
   /** Throws when Redis is out of reach: then nothing is closed. */
   async #holdsLease({ syncId, epoch, runId }: RunningRun): Promise<boolean> {
-    const holder = await this.#options.leases.findHolder(leaseName(syncId))
+    const holder = await this.options.leases.findHolder(leaseName(syncId))
     return holder === formatLeaseToken({ epoch, runId })
   }
 
   async #close(run: TakenRun): Promise<void> {
-    const { bus, ids, logger } = this.#options
+    const { bus, ids, logger } = this.options
     const { runId, syncId, workerId, isCancelRequested } = run
     const nextRunId = ids.next()
     const swept = isCancelRequested ? await this.#cancel(run) : await this.#sweep(run, nextRunId)
@@ -132,11 +104,11 @@ export class Sweep implements Service {
 
   #sweep(run: RunningRun, nextRunId: string): Promise<SweptRun | null> {
     const told = { failure: failure('stale_job_swept'), nextRunId }
-    return sweepRun(this.#options.database, run, told)
+    return sweepRun(this.options.database, run, told)
   }
 
   async #cancel(run: RunningRun): Promise<SweptRun | null> {
-    const closed = await cancelRunOfSilentWorker(this.#options.database, run)
+    const closed = await cancelRunOfSilentWorker(this.options.database, run)
     return closed && { closed, queued: null }
   }
 }

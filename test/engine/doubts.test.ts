@@ -2,8 +2,9 @@
 import { sql } from 'drizzle-orm'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { AlreadySettled, DeliveryInFlight, NotFound } from '../../src/commands/refusals.ts'
-import { type Counters, NO_COUNTS } from '../../src/domain/delivery.ts'
+import { NO_COUNTS } from '../../src/domain/delivery.ts'
 import { DATABASE_KINDS, useDatabase } from '../support/databases.ts'
+import { counts } from '../support/deliveries.ts'
 import { createEngineHarness, type EngineHarness, republish } from '../support/engine-harness.ts'
 import { createPerson } from '../support/person.ts'
 import {
@@ -17,10 +18,6 @@ import {
   scriptedRows,
 } from '../support/scripted-source.ts'
 import { newId, type SeededSync } from '../support/store-seed.ts'
-
-function counts(given: Partial<Counters>): Counters {
-  return { ...NO_COUNTS, ...given }
-}
 
 const HOUR_MS = 3_600_000
 const NONE = { deliveryClass: 'NONE', requestDeadlineMs: 1_000, concurrency: 1 }

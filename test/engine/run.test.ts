@@ -2,8 +2,9 @@
 import { sql } from 'drizzle-orm'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { ConnectorError } from '../../src/connectors/source.ts'
-import { type Counters, NO_COUNTS } from '../../src/domain/delivery.ts'
+import { NO_COUNTS } from '../../src/domain/delivery.ts'
 import { DATABASE_KINDS, useDatabase } from '../support/databases.ts'
+import { type Contact, counts, REFUSED, rejecting } from '../support/deliveries.ts'
 import { createEngineHarness, type EngineHarness, republish } from '../support/engine-harness.ts'
 import {
   type RecordingDestination,
@@ -16,10 +17,6 @@ import {
   scriptedRows,
 } from '../support/scripted-source.ts'
 import { createSignal } from '../support/signal.ts'
-
-function counts(given: Partial<Counters>): Counters {
-  return { ...NO_COUNTS, ...given }
-}
 
 /** Applied writes in all, and keys that were applied more than once. */
 function tally(destination: RecordingDestination) {
@@ -34,22 +31,17 @@ function tally(destination: RecordingDestination) {
 function contacts(destination: RecordingDestination): Map<string, unknown> {
   return new Map(
     [...destination.records.values()].map((record) => {
-      const { email, note } = record as { email: string; note: string }
+      const { email, note } = record as Contact
       return [email, note]
     }),
   )
 }
 
 const PAGE_PATH = { objectOptions: { path: 'PAGE' } }
-const REJECT = (isBad: (record: unknown) => boolean) => ({
-  kind: 'results' as const,
-  of: (_: string, record: unknown) =>
-    isBad(record)
-      ? { status: 'rejected', reason: 'email is not valid' }
-      : { status: 'written', id: 'x' },
-})
-const isEmail = (email: string) => (record: unknown) =>
-  (record as { email: string }).email === `${email}@example.com`
+const isEmail =
+  (id: string) =>
+  ({ email }: Contact) =>
+    email === `${id}@example.com`
 
 describe.each(DATABASE_KINDS)('a run on %s', (kind) => {
   const database = useDatabase(kind)
@@ -106,7 +98,7 @@ describe.each(DATABASE_KINDS)('a run on %s', (kind) => {
     fill(9)
     await harness.startEngine()
     const sync = await harness.seedSync({ pageSize: 3, ...PAGE_PATH })
-    destination.always(REJECT(isEmail('r4')))
+    destination.decide(rejecting(isEmail('r4')))
     const first = await harness.run(sync)
     expect(first, JSON.stringify(first)).toMatchObject({
       status: 'partial',
@@ -134,7 +126,7 @@ describe.each(DATABASE_KINDS)('a run on %s', (kind) => {
     fill(10)
     await harness.startEngine()
     const sync = await harness.seedSync({ pageSize: 5, ...PAGE_PATH })
-    destination.always(REJECT(isEmail('r2')))
+    destination.decide(rejecting(isEmail('r2')))
     await harness.run(sync)
     // Of the first page one row is changed and so moves to the end, and one is deleted.
     source.put(scriptedRow('r1', 11, 'changed'))
@@ -157,7 +149,7 @@ describe.each(DATABASE_KINDS)('a run on %s', (kind) => {
     await harness.startEngine()
     const options = { objectOptions: { path: 'PAGE', identityField: 'email' } }
     const sync = await harness.seedSync({ pageSize: 1, ...options })
-    destination.always(REJECT((record) => (record as { note: string }).note === 'old'))
+    destination.decide(rejecting(({ note }) => note === 'old'))
     const first = await harness.run(sync)
     expect(first.counters).toEqual(counts({ read: 2, written: 1, rejected: 1 }))
     destination.always({ kind: 'apply' })
@@ -217,9 +209,8 @@ describe.each(DATABASE_KINDS)('a run on %s', (kind) => {
     fill(64)
     await harness.startEngine()
     const sync = await harness.seedSync({ pageSize: 64, ...PAGE_PATH })
-    const refuse = { kind: 'answer' as const, status: 422, body: '{"error":"bad record"}' }
     const guilty = 'r37@example.com'
-    destination.decide((request) => (request.body.includes(guilty) ? refuse : { kind: 'apply' }))
+    destination.decide((request) => (request.body.includes(guilty) ? REFUSED : { kind: 'apply' }))
     const run = await harness.run(sync)
     expect(run).toMatchObject({
       status: 'partial',
@@ -236,7 +227,7 @@ describe.each(DATABASE_KINDS)('a run on %s', (kind) => {
   it('fails with destination_rejected when every record it sent for the first time was rejected', async () => {
     fill(3)
     await harness.startEngine()
-    destination.always(REJECT(() => true))
+    destination.decide(rejecting(() => true))
     const run = await harness.run(await harness.seedSync(PAGE_PATH))
     expect(run).toMatchObject({
       status: 'failed',
@@ -309,7 +300,7 @@ describe.each(DATABASE_KINDS)('a run on %s', (kind) => {
     fill(4)
     await harness.startEngine()
     const sync = await harness.seedSync({ pageSize: 2, ...PAGE_PATH })
-    destination.always(REJECT(isEmail('r1')))
+    destination.decide(rejecting(isEmail('r1')))
     await harness.run(sync)
     source.forgetRanges()
     destination.always({ kind: 'apply' })
