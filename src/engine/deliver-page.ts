@@ -14,6 +14,7 @@ import {
   type Checkpoint,
   checkpoint,
   type HeldRecord,
+  holdRecords,
   listHeldRecords,
   type RecordToHold,
 } from '../store/pages.ts'
@@ -56,7 +57,10 @@ export async function deliverPage(
   await waitForQuiet(context, source, allowed)
   // A page that was stored before may hold held records: it is looked at before anything is reserved.
   const reservesAtOnce =
-    !remembered && !context.writer.imports && isOneCall(allowed, context.writer.maxRecordsPerCall)
+    !remembered &&
+    !context.writer.imports &&
+    isOneCall(allowed, context.writer.maxRecordsPerCall) &&
+    findOvertaken(page.records, allowed).every(({ kind }) => kind === 'sendable')
   const chunk = reservesAtOnce ? toChunk(context, allowed) : null
   const reservedAtMs = context.clock.monotonicMs()
   const opened = await openPage(context.database, {
@@ -83,7 +87,16 @@ export async function deliverPage(
   const { results, recorded } =
     chunk && opened.isReserved
       ? await deliverChunk(context, { ...chunk, pageDigest, reservedAtMs }, toSend)
-      : await reserveAndSend(context, pageDigest, toSend)
+      : await reserveAndSend(context, {
+          pageDigest,
+          records: toSend,
+          beforeRound: (round, sent) =>
+            holdOvertaken(context, pageDigest, {
+              ofRound: findOvertaken(page.records, round),
+              verdicts,
+              sent,
+            }),
+        })
   return { ...settle(context, { source, verdicts, results, heldBefore }), recorded }
 }
 
@@ -102,6 +115,45 @@ async function waitForEarlier(
   if (earlier && (writer.imports || records.some(isShared))) {
     rethrow(await earlier.recorded)
   }
+}
+
+/** The records behind which the page has one of these under the same name at the destination. */
+function findOvertaken(
+  records: readonly PreparedRecord[],
+  toSend: readonly SendableRecord[],
+): readonly PreparedRecord[] {
+  const last = new Map(toSend.map((record) => [record.destinationIdentityHash, record.position]))
+  return records.filter(
+    ({ position, destinationIdentityHash }) => position < (last.get(destinationIdentityHash) ?? -1),
+  )
+}
+
+/**
+ * Stores what was rejected before something later of its name is sent, which supersedes it where it is
+ * stored. At the checkpoint it would be too late: a crash before it, and the later one leaves the page.
+ */
+async function holdOvertaken(
+  context: DeliveryContext,
+  pageDigest: string,
+  facts: {
+    readonly ofRound: readonly PreparedRecord[]
+    readonly verdicts: ReadonlyMap<number, Verdict>
+    readonly sent: ReadonlyMap<PreparedRecord, ChunkResult>
+  },
+): Promise<void> {
+  const held = facts.ofRound.flatMap((record) => {
+    const sent = facts.sent.get(record)
+    const verdict = sent ? toVerdict(sent) : facts.verdicts.get(record.position)
+    return verdict?.disposition === 'rejected' ? [toHold(record, verdict)] : []
+  })
+  if (held.length === 0) {
+    return
+  }
+  const isStored = await holdRecords(context.database, { holder: context.holder, pageDigest, held })
+  if (!isStored) {
+    throw new AttemptStop({ kind: 'fenced_off' })
+  }
+  context.noteHeldRecords()
 }
 
 /** A request of an earlier attempt with another content of an identity may still land until its quiet time. */
@@ -188,20 +240,9 @@ function settle(
   }
   skipOvertaken(source.page.records, verdicts)
   const held = source.page.records.flatMap((record): RecordToHold[] => {
-    const { position, identityHash, destinationIdentityHash } = record
-    const verdict = verdicts.get(position)
-    const isSuperseded = verdict?.reason === SUPERSEDED
-    return verdict?.disposition === 'rejected' || isSuperseded
-      ? [
-          {
-            position,
-            identityHash,
-            destinationIdentityHash,
-            reason: verdict?.reason ?? '',
-            isSuperseded,
-          },
-        ]
-      : []
+    const verdict = verdicts.get(record.position)
+    const isHeld = verdict?.disposition === 'rejected' || verdict?.reason === SUPERSEDED
+    return verdict && isHeld ? [toHold(record, verdict)] : []
   })
   return {
     source,
@@ -213,6 +254,17 @@ function settle(
     sentIdentities: new Set([...results.keys()].map((record) => record.destinationIdentityHash)),
     firstSends: firstResults.length,
     firstSendsRejected: firstResults.filter(([, result]) => result.kind === 'rejected').length,
+  }
+}
+
+function toHold(record: PreparedRecord, { reason }: Verdict): RecordToHold {
+  const { position, identityHash, destinationIdentityHash } = record
+  return {
+    position,
+    identityHash,
+    destinationIdentityHash,
+    reason: reason ?? '',
+    isSuperseded: reason === SUPERSEDED,
   }
 }
 

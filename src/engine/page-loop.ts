@@ -31,7 +31,6 @@ export interface PageLoopContext extends DeliveryContext {
   readonly counters: Counters
   readonly firstSends: number
   readonly firstSendsRejected: number
-  noteHeldRecords(): void
 }
 
 /** A prepared page or null at the end; an error is kept until its turn comes. */

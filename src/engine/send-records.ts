@@ -25,15 +25,26 @@ export interface DeliveryContext extends ChunkContext {
   readonly retentionMs: number
   readonly endsOnBrokenRecord: boolean
   readonly leftIntents: LeftIntents
+  /** The sync has held records from now on. */
+  noteHeldRecords(): void
 }
 
 export async function reserveAndSend(
   context: DeliveryContext,
-  pageDigest: string,
-  records: readonly SendableRecord[],
+  options: {
+    readonly pageDigest: string
+    readonly records: readonly SendableRecord[]
+    /** Awaited before each round, with the results so far. */
+    beforeRound(
+      round: readonly SendableRecord[],
+      results: ReadonlyMap<SendableRecord, ChunkResult>,
+    ): Promise<void>
+  },
 ): Promise<DeliveredChunk> {
+  const { pageDigest, records } = options
   const results = new Map<SendableRecord, ChunkResult>()
   for (const round of toRounds(records, context.writer.maxRecordsPerCall)) {
+    await options.beforeRound(round.flat(), results)
     const queue = round.values()
     let stop: { readonly error: unknown } | null = null
     const worker = async () => {

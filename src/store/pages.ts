@@ -224,7 +224,23 @@ function keepPage(options: CheckpointOptions, isClosing: SQL) {
     )`
 }
 
-function hold(options: CheckpointOptions) {
+/** Stores records that the destination has not taken, before their page's checkpoint. False: the fence was raised. */
+export async function holdRecords(
+  db: Handle,
+  options: Pick<CheckpointOptions, 'holder' | 'pageDigest' | 'held'>,
+): Promise<boolean> {
+  const rows = await db.rows(sql`/* pages.holdRecords */
+    with fence as (
+      select sync_id
+      from sync_fence
+      where sync_id = ${options.holder.syncId} and epoch = ${options.holder.epoch}
+      for share)
+    ${hold(options)}
+    returning 1`)
+  return rows.length > 0
+}
+
+function hold(options: Pick<CheckpointOptions, 'holder' | 'pageDigest' | 'held'>) {
   const { holder, pageDigest, held } = options
   return sql`
     insert into held_record (sync_id, page_digest, position, identity_hash,

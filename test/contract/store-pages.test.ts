@@ -9,6 +9,7 @@ import {
   checkpoint,
   findOpenPage,
   hasHeldRecords,
+  holdRecords,
   listHeldRecords,
   listOpenPages,
   type RecordToHold,
@@ -345,16 +346,22 @@ describe.each(DATABASE_KINDS)('pages on %s', (kind) => {
     expect([await isSuperseded(older), await isSuperseded(newer)]).toEqual([true, false])
   })
 
-  it('changes nothing for an older epoch: cursors, counters and the page stay', async () => {
+  it('changes nothing for an older epoch: cursors, counters, held records and the page stay', async () => {
     const sync = await seedSync(database())
     const { holder } = await seedClaimedRun(database(), sync)
     const seeded = seedPage(sync, { from: 'a', to: 'b', values: ['x'] })
     await store(database(), holder, seeded)
+    const { pageDigest } = seeded.page
+    const hold = () => holdRecords(database(), { holder, pageDigest, held: [toHold(seeded, 0)] })
+    expect(await hold()).toBe(true)
+    await database().rows(sql`delete from held_record where sync_id = ${sync.syncId}`)
     expect(await recoverRun(database(), { ...holder, takeOvers: 0, beatN: 0 })).not.toBeNull()
     const workerId = await seedWorker(database())
     const { workspaceId } = sync
     await claimRun(database(), { runId: holder.runId, workerId, workspaceId })
     expect(await checkpoint(database(), checkpointOf(holder, seeded))).toBeNull()
+    expect(await hold()).toBe(false)
+    expect(await readHeld(database(), sync.syncId)).toEqual([])
     expect(await cursorsOf(database(), sync.syncId)).toEqual({ reached: null, saved: null })
     expect(await findOpenPage(database(), sync.syncId, seeded.page.pageDigest)).not.toBeNull()
     const [row] = await database().rows(sql`select "read" from run where id = ${holder.runId}`)

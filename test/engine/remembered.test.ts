@@ -4,7 +4,7 @@
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { DATABASE_KINDS, useDatabase } from '../support/databases.ts'
-import { breaksAt, notesOf, rejecting, timesSent } from '../support/deliveries.ts'
+import { breaksAt, leftOf, notesOf, rejecting, timesSent } from '../support/deliveries.ts'
 import { createEngineHarness, type EngineHarness, republish } from '../support/engine-harness.ts'
 import {
   type RecordingDestination,
@@ -50,6 +50,72 @@ describe.each(DATABASE_KINDS)('what an open page remembers, on %s', (kind) => {
     await harness.run(sync)
     destination.always({ kind: 'apply' })
     expect((await harness.run(sync)).status).toBe('succeeded')
+    expect(notesOf(destination, 'x')).toEqual(['new', 'newest'])
+  })
+
+  /** What may become of the overtaking row while nobody has looked at its page again. */
+  const CHANGES = {
+    'has moved on': () => put('row1', 9, 'x', 'newest'),
+    'was deleted': () => source.rows.delete('row1'),
+    'has got another name': () => put('row1', 1, 'y', 'new'),
+  }
+
+  it.each(
+    (['PAGE', 'RECORD'] as const).flatMap((path) =>
+      (['afterComplete', 'beforeCheckpoint'] as const).flatMap((point) =>
+        (Object.keys(CHANGES) as (keyof typeof CHANGES)[]).map(
+          (change) => [change, point, path] as const,
+        ),
+      ),
+    ),
+  )(
+    'an overtaken record is not sent when the overtaking one %s and the attempt broke at %s (%s)',
+    async (change, point, path) => {
+      put('row0', 0, 'x', 'old')
+      put('row1', 1, 'x', 'new')
+      put('row2', 2, 'z', 'z')
+      let isBroken = false
+      await harness.startEngine({
+        faults: (at) => {
+          if (at === point && !isBroken && notesOf(destination, 'x').includes('new')) {
+            isBroken = true
+            CHANGES[change]()
+            destination.always({ kind: 'apply' })
+            throw new Error(`Broken at ${point}.`)
+          }
+        },
+      })
+      destination.decide(rejecting(({ note }) => note === 'old'))
+      const objectOptions = { path, identityField: 'email', concurrency: 1 }
+      const sync = await harness.seedSync({ pageSize: 3, objectOptions })
+      expect((await harness.run(sync)).status).toBe('succeeded')
+      expect(isBroken).toBe(true)
+      expect(notesOf(destination, 'x')).toEqual(
+        change === 'has moved on' ? ['new', 'newest'] : ['new'],
+      )
+      expect(await leftOf(database(), sync.syncId)).toEqual({ pages: 0, intents: 0, held: 0 })
+    },
+  )
+
+  it('a record that could not be sent is not sent later when the overtaking one has moved on', async () => {
+    put('row0', 0, 'x', 'o'.repeat(2_000))
+    put('row1', 1, 'x', 'new')
+    await harness.startEngine({
+      faults: (at) => {
+        if (at === 'afterComplete') {
+          put('row1', 9, 'x', 'newest')
+          throw new Error(`Broken at ${at}.`)
+        }
+      },
+    })
+    const objectOptions = { path: 'PAGE', identityField: 'email' }
+    const small = { ...objectOptions, maxBodyBytes: 1_000 }
+    const sync = await harness.seedSync({ pageSize: 2, objectOptions: small })
+    await harness.run(sync, { attemptAllowance: 1 })
+    await harness.close()
+    await harness.startEngine()
+    const other = await republish(database(), sync, { objectOptions })
+    expect((await harness.run(other)).status).toBe('succeeded')
     expect(notesOf(destination, 'x')).toEqual(['new', 'newest'])
   })
 
