@@ -7,7 +7,8 @@
  *   --settings fast|default  default: those of production, where p95 of running again must be 30 s at most
  *   --workers N, --lanes N how many processes there are, and how many syncs run at once
  *   --keep DIRECTORY       where the auditor finds something, what it was given is written there, as JSON
- *   --scenario NAME        one fault (`all`: every one) instead of the storm; see scenarios.ts, controls.ts
+ *   --scenario NAME        one fault (`all`: every one) instead of the storm; see scenarios.ts, controls.ts,
+ *                          interleavings.ts
  *
  * Exit code 1 when the auditor finds anything, or a bar is missed.
  */
@@ -18,6 +19,7 @@ import { parseArgs } from 'node:util'
 import type { Finding } from './auditor.ts'
 import { INTACT } from './controls.ts'
 import type { Evidence } from './evidence.ts'
+import { INTERLEAVINGS } from './interleavings.ts'
 import { SCENARIOS } from './scenarios.ts'
 import { createChance } from './seeded.ts'
 import { type LiveSync, openStage, SETTINGS, type Settings } from './stage.ts'
@@ -68,7 +70,7 @@ async function storm(): Promise<boolean> {
 }
 
 async function playScenarios(wanted: string): Promise<boolean> {
-  const scenarios = { ...SCENARIOS, ...INTACT }
+  const scenarios = { ...SCENARIOS, ...INTACT, ...INTERLEAVINGS }
   const names = wanted === 'all' ? Object.keys(scenarios) : [wanted]
   let isFine = true
   for (const name of names) {

@@ -6,9 +6,10 @@
  *   CHAOS_KILL   SIGKILL to itself
  *   CHAOS_STOP   SIGSTOP to itself; somebody else sends SIGCONT
  *   CHAOS_BLOCK  with a third part, milliseconds: nothing else runs in this process for so long
+ *   CHAOS_HOLD   with a third part, a path: nothing else runs in this process until that file is there
  * Each is told on stdout before it happens, as `chaos <mode> <point> <epoch milliseconds>`.
  */
-import { writeSync } from 'node:fs'
+import { existsSync, writeSync } from 'node:fs'
 import { startApp } from '../../src/app.ts'
 import { readConfig } from '../../src/config.ts'
 import { FAULT_POINTS, type FaultHook, type FaultPoint } from '../../src/engine/fault-points.ts'
@@ -19,13 +20,21 @@ interface ArmedFault {
   carryOut(): void
 }
 
+const HOLD_LOOK_MS = 20
+
 const MODES = {
   KILL: () => process.kill(process.pid, 'SIGKILL'),
   STOP: () => process.kill(process.pid, 'SIGSTOP'),
-  BLOCK: (ms: number) => {
-    const endMs = performance.now() + ms
+  BLOCK: (ms: string) => {
+    const endMs = performance.now() + Number(ms)
     while (performance.now() < endMs) {
       // Nothing else gets its turn: timers, answers, beats.
+    }
+  },
+  HOLD: (path: string) => {
+    const word = new Int32Array(new SharedArrayBuffer(4))
+    while (!existsSync(path)) {
+      Atomics.wait(word, 0, 0, HOLD_LOOK_MS)
     }
   },
 } as const
@@ -35,14 +44,14 @@ function readArmed(mode: keyof typeof MODES): ArmedFault[] {
   if (!text) {
     return []
   }
-  const [name, nth, ms] = text.split(':')
+  const [name, nth, third = ''] = text.split(':')
   const point = FAULT_POINTS.find((known) => known === name)
   if (!point || !Number.isInteger(Number(nth))) {
     throw new Error(`CHAOS_${mode}: ${text} is not point:n with a fault point of the engine.`)
   }
   const carryOut = () => {
     writeSync(1, `chaos ${mode.toLowerCase()} ${point} ${Date.now()}\n`)
-    MODES[mode](Number(ms ?? 0))
+    MODES[mode](third)
   }
   return [{ point, nth: Number(nth), carryOut }]
 }

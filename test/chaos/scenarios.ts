@@ -72,7 +72,7 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
 }
 
 /** Two workers, one sync of each class and path at once; the fault comes when all are under way. */
-async function duringRun(
+export async function duringRun(
   stage: Stage,
   fault: (sync: LiveSync) => Promise<void>,
 ): Promise<ScenarioResult> {
@@ -214,7 +214,7 @@ export async function conclude(stage: Stage, syncs: readonly LiveSync[]): Promis
 }
 
 /** What a worker could change of runs, pages and ledger, as one text. */
-async function snapshot(stage: Stage): Promise<string> {
+export async function snapshot(stage: Stage): Promise<string> {
   const [row] = await stage.sql<{ told: string }[]>`
     select concat_ws(' ',
       (select md5(coalesce(string_agg(run::text, ',' order by id), '')) from run),
@@ -230,7 +230,7 @@ export async function killAll(workers: readonly StartedProcess[]): Promise<void>
   await Promise.all(workers.map((worker) => worker.kill('SIGKILL')))
 }
 
-function isAlive(pid: number | null): boolean {
+export function isAlive(pid: number | null): boolean {
   try {
     return pid !== null && process.kill(pid, 0)
   } catch {
