@@ -70,6 +70,7 @@ export async function migrateServer(url: string): Promise<void> {
     max: 1,
     onnotice: () => undefined,
     connect_timeout: CONNECT_TIMEOUT_S,
+    fetch_types: false,
   })
   try {
     await client`select pg_advisory_lock(${MIGRATION_LOCK_ID})`
@@ -91,7 +92,9 @@ function connect(
     keep_alive: 10,
     // The driver's own waits grow to 20 s: so long after an outage nothing would beat or be taken over.
     backoff: (tries: number) => Math.min(0.05 * 2 ** tries, MAX_RECONNECT_WAIT_S),
-    types: { safeInteger: SAFE_INTEGER },
+    // Else the driver asks for the types of arrays first, and whoever breaks that ends this process: nobody awaits it.
+    fetch_types: false,
+    types: { safeInteger: SAFE_INTEGER, wholeNumbers: WHOLE_NUMBERS },
     connection: {
       application_name: options.applicationName,
       // A stopped process must not hold a lock for ever (a take-over would wait for it).
@@ -116,6 +119,14 @@ const SAFE_INTEGER: postgres.PostgresType<number> = {
     }
     return value
   },
+}
+
+/** `int[]`, the only arrays that statements return. */
+const WHOLE_NUMBERS: postgres.PostgresType<number[]> = {
+  to: 1007,
+  from: [1007],
+  serialize: (values: readonly number[]) => `{${values.join(',')}}`,
+  parse: (text: string) => JSON.parse(`[${text.slice(1, -1)}]`) as number[],
 }
 
 interface OpenTransaction {

@@ -63,7 +63,7 @@ export async function readWholeLedger(sql: postgres.Sql): Promise<ReadonlySet<st
 
 async function readIntents(sql: postgres.Sql, syncId: string): Promise<readonly StoredIntent[]> {
   const rows = await sql<(Omit<StoredIntent, 'keys'> & { recordDigests: string })[]>`
-    select encode(page_digest, 'hex') as "pageDigest", positions, epoch::int,
+    select encode(page_digest, 'hex') as "pageDigest", to_jsonb(positions) as positions, epoch::int,
            encode(record_digests, 'hex') as "recordDigests"
     from delivery_intent where sync_id = ${syncId}`
   return rows.map(({ recordDigests, ...intent }) => ({

@@ -103,7 +103,8 @@ export async function openStage(options: {
   const directory = await mkdtemp(join(tmpdir(), 'tajo-chaos-'))
   const server = await startPostgres({ isOwn: true })
   const redis = await startRedis({ isOwn: true })
-  const sql = postgres(server.url, { max: 4, onnotice: () => undefined })
+  // As in the product: a server that goes away while types are asked for would end this process.
+  const sql = postgres(server.url, { max: 4, fetch_types: false, onnotice: () => undefined })
   await sql.unsafe('alter database postgres set synchronous_commit = on')
   const environment = {
     DATABASE_URL: server.url,
