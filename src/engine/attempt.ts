@@ -19,6 +19,7 @@ import type { IdSource, Random } from '../runtime/random.ts'
 import type { Sealer } from '../runtime/seal.ts'
 import type { Database } from '../store/database.ts'
 import { hasHeldRecords } from '../store/pages.ts'
+import { isRereading } from '../store/rereadings.ts'
 import type { RunHolder } from '../store/run-ends.ts'
 import { type ClaimedRun, setTotalRecords } from '../store/runs.ts'
 import { failAttempt, stopCauseOf, unlessStopped } from './attempt-stop.ts'
@@ -188,6 +189,7 @@ async function createPageLoop(
     epoch: claimed.epoch,
     connectionId,
     endsOnBrokenRecord: config.onBrokenRecord === 'FAIL',
+    isRereading: await isRereading(parts.database, claimed.syncId),
     hasHeldRecords: () => isAnyHeld,
     noteHeldRecords: () => {
       isAnyHeld = true

@@ -22,6 +22,7 @@ import { AttemptStop, failAttempt } from './attempt-stop.ts'
 import { type ChunkResult, deliverChunk } from './deliver-chunk.ts'
 import { judgePage, type PageToDeliver, SUPERSEDED, type Verdict } from './judge-page.ts'
 import type { PreparedPage, PreparedRecord, SendableRecord } from './prepare-page.ts'
+import { forgetOvertakenKeys, noteRewrittenRecords } from './rereading.ts'
 import { type DeliveryContext, reserveAndSend, rethrow, toChunk } from './send-records.ts'
 
 /** Everything that is known of a page's records; its checkpoint is still to come. */
@@ -55,6 +56,7 @@ export async function deliverPage(
   ) as readonly SendableRecord[]
   await waitForEarlier(context, earlier, allowed)
   await waitForQuiet(context, source, allowed)
+  await forgetOvertakenKeys(context, source)
   // A page that was stored before may hold held records: it is looked at before anything is reserved.
   const reservesAtOnce =
     !remembered &&
@@ -83,6 +85,7 @@ export async function deliverPage(
     !opened.isReserved || toSend.length === allowed.length,
     'What is reserved with its page is sent.',
   )
+  await noteRewrittenRecords(context, source, verdicts)
   const { pageDigest } = page
   const { results, recorded } =
     chunk && opened.isReserved

@@ -14,6 +14,7 @@ import type { EndOfRun } from '../domain/run.ts'
 import type { SyncConfig } from '../domain/sync.ts'
 import { assert } from '../runtime/assert.ts'
 import { findOpenPage, listOpenPages, type OpenPage } from '../store/pages.ts'
+import { endRereading } from '../store/rereadings.ts'
 import { atStep, stopForPeople, unlessStopped } from './attempt-stop.ts'
 import { checkpointPage, type DeliveredPage, deliverPage } from './deliver-page.ts'
 import type { PageToDeliver } from './judge-page.ts'
@@ -79,6 +80,9 @@ export class PageLoop {
         await this.#countDoubts(pageDigest)
       }
       await this.#awaitCheckpoint()
+      if (this.#context.isRereading) {
+        await endRereading(this.#context.database, this.#context.holder)
+      }
     } finally {
       // Nothing goes on behind the attempt's back; what these find matters less than the error on its way.
       await this.#earlier?.recorded

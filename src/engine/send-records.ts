@@ -25,6 +25,8 @@ export interface DeliveryContext extends ChunkContext {
   readonly retentionMs: number
   readonly endsOnBrokenRecord: boolean
   readonly leftIntents: LeftIntents
+  /** The source has not been read to its end since a reset. */
+  readonly isRereading: boolean
   /** The sync has held records from now on. */
   noteHeldRecords(): void
 }

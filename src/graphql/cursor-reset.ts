@@ -111,7 +111,7 @@ builder.mutationField('resetCursor', (t) =>
   t.field({
     type: ChangedSyncPayload,
     description:
-      'Takes a sync back to the beginning of its source: its next run reads everything again. What the ledger still protects is not written again; cursorResetPreview tells beforehand.',
+      'Takes a sync back to the beginning of its source: its next run reads everything again. What the ledger still protects is not written again, unless an older record of the same contact is; cursorResetPreview tells beforehand.',
     errors: { types: [InvalidInput, NotFound, AlreadyRunning] },
     args: { input: t.arg({ type: ResetCursorInput, required: true, description: 'The sync.' }) },
     resolve: (_root, { input }, context) =>

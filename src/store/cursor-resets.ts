@@ -6,7 +6,9 @@
  * in doubt: an intent takes the identities of its records along when their page is dropped.
  */
 import { sql } from 'drizzle-orm'
+import { assert } from '../runtime/assert.ts'
 import type { Handle } from './database.ts'
+import { forgetRewritten } from './rereadings.ts'
 
 export interface ReadSoFar {
   readonly reached: string | null
@@ -32,10 +34,13 @@ export type Dropped = {
 }
 
 export async function resetCursor(tx: Handle, syncId: string): Promise<Dropped> {
-  await tx.rows(sql`/* cursorResets.resetCursor fence */
+  const [fence] = await tx.rows<{ epoch: number }>(sql`/* cursorResets.resetCursor fence */
     update sync_fence
-    set epoch = epoch + 1, reached = null, saved_cursor = null
-    where sync_id = ${syncId}`)
+    set epoch = epoch + 1, reached = null, saved_cursor = null, is_rereading = true
+    where sync_id = ${syncId}
+    returning epoch`)
+  assert(fence !== undefined, 'A sync has a fence.')
+  await forgetRewritten(tx, { syncId, epoch: fence.epoch })
   // A statement of its own: one that raised the fence itself would not see what was reserved until then.
   const [dropped] = await tx.rows<Dropped>(sql`/* cursorResets.resetCursor pages */
     with kept as (

@@ -224,7 +224,7 @@ export function completedKeys(pageDigest: string, retentionMs: number) {
 }
 
 /** The sync's fence row, share-locked, if the epoch is still the holder's. */
-export function fenceOf(holder: LedgerHolder) {
+export function fenceOf(holder: Pick<LedgerHolder, 'syncId' | 'epoch'>) {
   return sql`
     select sync_id
     from sync_fence

@@ -38,7 +38,24 @@ export const syncFence = pgTable('sync_fence', {
   reached: text('reached'),
   /** In front of the oldest open page; where a run starts. */
   savedCursor: text('saved_cursor'),
+  /** A reset took the cursor back, and the source has not been read to its end since. */
+  isRereading: boolean('is_rereading').notNull().default(false),
 })
+
+/** What a sync that reads its source again has written anew: a newer record of it must be, too. */
+export const rewrittenIdentity = pgTable(
+  'rewritten_identity',
+  {
+    syncId: uuid('sync_id')
+      .notNull()
+      .references(() => sync.id),
+    /** The hash of what the destination knows it by. */
+    destinationIdentityHash: bytes('destination_identity_hash').notNull(),
+    /** Before the last call that wrote it. */
+    notedAt: instant('noted_at').notNull().defaultNow(),
+  },
+  (table) => [primaryKey({ columns: [table.syncId, table.destinationIdentityHash] })],
+)
 
 /** The run table is the queue. */
 export const run = pgTable(

@@ -404,7 +404,7 @@ export type Mutation = {
   pauseSync: PauseSyncResult;
   /** Makes the draft the version that runs, and the sync active. */
   publishSync: PublishSyncResult;
-  /** Takes a sync back to the beginning of its source: its next run reads everything again. What the ledger still protects is not written again; cursorResetPreview tells beforehand. */
+  /** Takes a sync back to the beginning of its source: its next run reads everything again. What the ledger still protects is not written again, unless an older record of the same contact is; cursorResetPreview tells beforehand. */
   resetCursor: ResetCursorResult;
   /** Resumes a sync that a person paused. After the breaker, publish it again instead. */
   resumeSync: ResumeSyncResult;
