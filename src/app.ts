@@ -238,6 +238,7 @@ function createEngine(
       leaseRenewalMs: config.leaseRenewalMs,
       beatTrustMs: config.heartbeatTrustMs,
       retentionMs: config.ledgerRetentionMs,
+      quarantineAfterRuns: config.quarantineAfterRuns,
       retry: { firstBackoffMs: config.firstBackoffMs, backoffFactor: config.backoffFactor },
     },
   })

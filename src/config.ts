@@ -5,6 +5,7 @@
  */
 import { join, resolve } from 'node:path'
 import { z } from 'zod'
+import { QUARANTINE_AFTER_RUNS } from './domain/quarantine.ts'
 import { LOG_LEVELS, type LogLevel } from './runtime/logger.ts'
 import { SEALING_KEY_BYTES } from './runtime/seal.ts'
 
@@ -19,7 +20,7 @@ export type Deployment =
       readonly databaseUrl: string
       readonly redisUrl: string
       readonly databaseConnections: number
-      /** 32 bytes that seal the connections' credentials. */
+      /** 32 bytes that seal the connections' credentials and the rows of records that are set aside. */
       readonly credentialsKey: Uint8Array
     }
 
@@ -53,6 +54,8 @@ export interface Config {
   readonly drainNoticeMs: number
   readonly drainDeadlineMs: number
   readonly processDeadlineMs: number
+  /** In so many runs a record is rejected before it is set aside. */
+  readonly quarantineAfterRuns: number
 }
 
 /** Every problem of the environment, each in one sentence that names the variable. */
@@ -101,6 +104,12 @@ export const ENVIRONMENT = z.object({
   FIRST_BACKOFF_MS: duration(MINUTE_MS, 0, DAY_MS),
   BACKOFF_FACTOR: z.coerce.number().min(1).max(10).default(2),
   LEDGER_RETENTION_MS: duration(7 * DAY_MS, DAY_MS, 90 * DAY_MS),
+  QUARANTINE_AFTER_RUNS: z.coerce
+    .number('must be a whole number of runs')
+    .int()
+    .min(1)
+    .max(100)
+    .default(QUARANTINE_AFTER_RUNS),
   HEARTBEAT_MS: duration(5_000, 50, 10 * MINUTE_MS),
   HEARTBEAT_TRUST_MS: duration(15_000, 100, 10 * MINUTE_MS),
   SILENT_AFTER_MS: duration(20_000, 200, 60 * MINUTE_MS),
@@ -223,6 +232,7 @@ function toConfig(env: Environment): Config {
     drainNoticeMs: env.DRAIN_NOTICE_MS ?? decideNoticeMs(deployment, env.DRAIN_DEADLINE_MS),
     drainDeadlineMs: env.DRAIN_DEADLINE_MS,
     processDeadlineMs: env.PROCESS_DEADLINE_MS,
+    quarantineAfterRuns: env.QUARANTINE_AFTER_RUNS,
   }
 }
 

@@ -107,6 +107,8 @@ export const RunQuery = graphql(`
       rejectedRecords(first: 100) {
         edges {
           node {
+            id
+            state
             position
             reason
             runs

@@ -31,6 +31,7 @@ export const CursorResetPreviewQuery = graphql(`
       protectionGaps
       openPages
       heldRecords
+      quarantinedRecords
       deliveriesInDoubt
       runInFlight {
         id

@@ -12,6 +12,8 @@ import type { InputProblem } from './refusals.ts'
 
 export const MAX_NAME_LENGTH = 200
 export const MAX_REASON_LENGTH = 1_000
+/** Most records that one command names. */
+const MAX_RECORDS = 1_000
 /** Largest setting (configuration, options, mapping) in characters of JSON. */
 const MAX_JSON_LENGTH = 200_000
 
@@ -26,6 +28,16 @@ export function checkText(field: string, text: string, maxLength: number): Input
   }
   const problem = describeUnstorableText(text)
   return problem ? [{ field, reason: `It ${problem}.` }] : []
+}
+
+/** Which records a command is about. */
+export function checkRecordIds(recordIds: readonly string[]): InputProblem[] {
+  const { length } = recordIds
+  if (length >= 1 && length <= MAX_RECORDS) {
+    return []
+  }
+  const reason = `It must name 1 to ${MAX_RECORDS} records, and ${length} were given.`
+  return [{ field: 'recordIds', reason }]
 }
 
 export type ParsedObject =

@@ -63,7 +63,6 @@ export async function checkSyncSettings(
     ...destination.problems,
     ...checkMapping(settings.mapping, source.fields),
     ...checkPageSize(settings.pageSize),
-    ...checkPolicy(settings.onRejected),
     ...scheduled.problems,
   ]
   if (problems.length > 0 || !isJsonObject(settings.mapping)) {
@@ -164,12 +163,6 @@ function checkDestination(
 }
 
 const NO_CONNECTION = 'There is no connection with this id.'
-
-/** Accepting a policy that nothing carries out yet would be a promise that is not kept. */
-function checkPolicy(onRejected: RejectionPolicy): readonly InputProblem[] {
-  const reason = 'Setting rejected records aside is not available yet: use HOLD.'
-  return onRejected === 'QUARANTINE' ? [{ field: 'onRejected', reason }] : []
-}
 
 function checkMapping(
   mapping: JsonValue,

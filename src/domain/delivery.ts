@@ -109,6 +109,18 @@ export function countDispositions(dispositions: Iterable<Disposition>): Counters
   return counts
 }
 
+export function addCounters(a: Counters, b: Counters): Counters {
+  return {
+    read: a.read + b.read,
+    written: a.written + b.written,
+    replayed: a.replayed + b.replayed,
+    rejected: a.rejected + b.rejected,
+    inDoubt: a.inDoubt + b.inDoubt,
+    quarantined: a.quarantined + b.quarantined,
+    skipped: a.skipped + b.skipped,
+  }
+}
+
 export function booksBalance(counters: Counters): boolean {
   return counters.read === DISPOSITIONS.reduce((sum, name) => sum + counters[name], 0)
 }

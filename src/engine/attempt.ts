@@ -19,6 +19,7 @@ import type { IdSource, Random } from '../runtime/random.ts'
 import type { Sealer } from '../runtime/seal.ts'
 import type { Database } from '../store/database.ts'
 import { hasHeldRecords } from '../store/pages.ts'
+import { countSetAside } from '../store/quarantine.ts'
 import { isRereading } from '../store/rereadings.ts'
 import type { RunHolder } from '../store/run-ends.ts'
 import { type ClaimedRun, setTotalRecords } from '../store/runs.ts'
@@ -30,6 +31,7 @@ import { LeaseKeeper } from './lease-keeper.ts'
 import { type OpenConnectors, openConnectors } from './open-connectors.ts'
 import { PageLoop } from './page-loop.ts'
 import { ProgressPublisher } from './progress-publisher.ts'
+import { Quarantine } from './quarantine.ts'
 import { settleLeft } from './settle-left.ts'
 
 export interface AttemptSettings {
@@ -37,6 +39,8 @@ export interface AttemptSettings {
   readonly leaseRenewalMs: number
   readonly beatTrustMs: number
   readonly retentionMs: number
+  /** In so many runs a record is rejected before it is set aside, where the sync says so. */
+  readonly quarantineAfterRuns: number
   readonly retry: RetryPolicy
 }
 
@@ -182,6 +186,7 @@ async function createPageLoop(
     lease,
     publisher,
     leftIntents,
+    quarantine: await createQuarantine(parts, claimed.syncId, config),
     silence: new Silence(),
     signal,
     retentionMs: parts.settings.retentionMs,
@@ -197,5 +202,19 @@ async function createPageLoop(
     counters: claimed.progress.counters,
     firstSends: claimed.firstSends,
     firstSendsRejected: claimed.firstSendsRejected,
+  })
+}
+
+async function createQuarantine(
+  parts: AttemptParts,
+  syncId: string,
+  { onRejected, sourceConnectionId, stream }: SyncConfig,
+): Promise<Quarantine> {
+  const isOn = onRejected === 'QUARANTINE'
+  return new Quarantine({
+    sealer: parts.sealer,
+    origin: { syncId, sourceConnectionId, stream },
+    afterRuns: isOn ? parts.settings.quarantineAfterRuns : null,
+    setAside: isOn ? await countSetAside(parts.database, syncId) : 0,
   })
 }

@@ -17,13 +17,20 @@ import {
   holdRecords,
   listHeldRecords,
   type RecordToHold,
+  type RecordToSetAside,
 } from '../store/pages.ts'
 import { AttemptStop, failAttempt } from './attempt-stop.ts'
 import { type ChunkResult, deliverChunk } from './deliver-chunk.ts'
 import { judgePage, type PageToDeliver, SUPERSEDED, type Verdict } from './judge-page.ts'
 import type { PreparedPage, PreparedRecord, SendableRecord } from './prepare-page.ts'
+import type { Quarantine } from './quarantine.ts'
+import { holdRejected, toHold } from './rejections.ts'
 import { forgetOvertakenKeys, noteRewrittenRecords } from './rereading.ts'
 import { type DeliveryContext, reserveAndSend, rethrow, toChunk } from './send-records.ts'
+
+export interface PageDeliveryContext extends DeliveryContext {
+  readonly quarantine: Quarantine
+}
 
 /** Everything that is known of a page's records; its checkpoint is still to come. */
 export interface DeliveredPage {
@@ -34,6 +41,7 @@ export interface DeliveredPage {
   readonly sentIdentities: ReadonlySet<string>
   readonly dispositions: ReadonlyMap<number, Disposition>
   readonly held: readonly RecordToHold[]
+  readonly setAside: readonly RecordToSetAside[]
   /** Positions that were held before and are delivered now. */
   readonly released: readonly number[]
   readonly firstSends: number
@@ -45,7 +53,7 @@ export interface DeliveredPage {
  * of the page before it, `earlier`, may be when this one begins. Throws an attempt's stop.
  */
 export async function deliverPage(
-  context: DeliveryContext,
+  context: PageDeliveryContext,
   source: PageToDeliver,
   earlier: DeliveredPage | null,
 ): Promise<DeliveredPage> {
@@ -76,7 +84,7 @@ export async function deliverPage(
     throw new AttemptStop({ kind: 'fenced_off' })
   }
   const heldBefore = remembered
-    ? await listHeldRecords(context.database, context.holder.syncId, page.pageDigest)
+    ? await listHeldRecords(context.database, { ...context.holder, pageDigest: page.pageDigest })
     : []
   const { leftIntents } = context
   const verdicts = judgePage({ source, opened, heldBefore, leftIntents })
@@ -147,7 +155,7 @@ async function holdOvertaken(
   const held = facts.ofRound.flatMap((record) => {
     const sent = facts.sent.get(record)
     const verdict = sent ? toVerdict(sent) : facts.verdicts.get(record.position)
-    return verdict?.disposition === 'rejected' ? [toHold(record, verdict)] : []
+    return verdict?.disposition === 'rejected' ? [toHold(context, record, verdict)] : []
   })
   if (held.length === 0) {
     return
@@ -188,7 +196,7 @@ export async function checkpointPage(
   context: DeliveryContext,
   delivered: DeliveredPage,
 ): Promise<Checkpoint> {
-  const { source, dispositions, held } = delivered
+  const { source, dispositions, held, setAside } = delivered
   rethrow(await delivered.recorded)
   await context.lease.verify()
   await context.faults('beforeCheckpoint', context.runId)
@@ -204,6 +212,7 @@ export async function checkpointPage(
     firstSends: delivered.firstSends,
     firstSendsRejected: delivered.firstSendsRejected,
     held: isClean ? [] : held,
+    setAside,
     released: delivered.released,
     retentionMs: context.retentionMs,
   })
@@ -222,7 +231,7 @@ function refuseBrokenRecords(context: DeliveryContext, page: PreparedPage): void
 }
 
 function settle(
-  context: DeliveryContext,
+  context: PageDeliveryContext,
   facts: {
     source: PageToDeliver
     verdicts: Map<number, Verdict>
@@ -231,7 +240,7 @@ function settle(
   },
 ): Omit<DeliveredPage, 'recorded'> {
   const { source, verdicts, results } = facts
-  const heldBefore = new Set(facts.heldBefore.map((record) => record.position))
+  const heldBefore = new Map(facts.heldBefore.map((record) => [record.position, record]))
   const firstResults = [...results].filter(
     ([record, result]) => result.kind !== 'blocked' && !heldBefore.has(record.position),
   )
@@ -242,32 +251,18 @@ function settle(
     }
   }
   skipOvertaken(source.page.records, verdicts)
-  const held = source.page.records.flatMap((record): RecordToHold[] => {
-    const verdict = verdicts.get(record.position)
-    const isHeld = verdict?.disposition === 'rejected' || verdict?.reason === SUPERSEDED
-    return verdict && isHeld ? [toHold(record, verdict)] : []
-  })
+  const { held, setAside } = holdRejected(context, source.page, { verdicts, heldBefore })
   return {
     source,
     dispositions: new Map(
       [...verdicts].map(([position, verdict]) => [position, verdict.disposition]),
     ),
     held,
-    released: [...heldBefore].filter((position) => isDelivered(verdicts.get(position))),
+    setAside,
+    released: [...heldBefore.keys()].filter((position) => isDelivered(verdicts.get(position))),
     sentIdentities: new Set([...results.keys()].map((record) => record.destinationIdentityHash)),
     firstSends: firstResults.length,
     firstSendsRejected: firstResults.filter(([, result]) => result.kind === 'rejected').length,
-  }
-}
-
-function toHold(record: PreparedRecord, { reason }: Verdict): RecordToHold {
-  const { position, identityHash, destinationIdentityHash } = record
-  return {
-    position,
-    identityHash,
-    destinationIdentityHash,
-    reason: reason ?? '',
-    isSuperseded: reason === SUPERSEDED,
   }
 }
 

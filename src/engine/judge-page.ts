@@ -47,7 +47,8 @@ export interface PageFacts {
 
 /** The reason of a skipped record that has to be remembered while its page is open. */
 export const SUPERSEDED = 'A later record of the same identity was delivered.'
-const OVERTAKEN = 'A later record of the same identity is still on its way to the destination.'
+export const OVERTAKEN =
+  'A later record of the same identity is still on its way to the destination.'
 
 /** Verdicts by position; a record without one is to be sent. */
 export function judgePage(facts: PageFacts): Map<number, Verdict> {
@@ -75,7 +76,7 @@ function judgeRecord(
   delivered: DeliveredPositions,
 ): Verdict | null {
   const { source, leftIntents } = facts
-  if (delivered.isSuperseded(record.position)) {
+  if (delivered.isSuperseded(record.position) || delivered.isSetAside(record.position)) {
     return { disposition: 'skipped', reason: null }
   }
   if (delivered.covers(record)) {
@@ -102,6 +103,9 @@ function judgeLeft(
   position: number,
   delivered: DeliveredPositions,
 ): Verdict | null {
+  if (delivered.isSetAside(position)) {
+    return { disposition: 'skipped', reason: null }
+  }
   if (facts.leftIntents.isDoubtfulIdentity(delivered.identityAt(position))) {
     return { disposition: 'inDoubt', reason: null }
   }
@@ -119,6 +123,7 @@ class DeliveredPositions {
   /** The newest completed record digest of each position. */
   readonly #completed: ReadonlyMap<number, string>
   readonly #superseded: ReadonlySet<number>
+  readonly #setAside: ReadonlySet<number>
   /** The last delivered position of each identity, by either of its names. */
   readonly #last = new Map<string, number>()
 
@@ -128,6 +133,9 @@ class DeliveredPositions {
     this.#completed = mergeCompleted(source.remembered?.completed ?? null, opened)
     this.#superseded = new Set(
       heldBefore.filter((record) => record.isSuperseded).map((record) => record.position),
+    )
+    this.#setAside = new Set(
+      heldBefore.filter((record) => record.isSetAside).map((record) => record.position),
     )
     for (const position of this.#completed.keys()) {
       this.#note(this.identityAt(position), position)
@@ -149,6 +157,11 @@ class DeliveredPositions {
 
   isSuperseded(position: number): boolean {
     return this.#superseded.has(position)
+  }
+
+  /** What becomes of it is not this page's business any more, whatever its row says now. */
+  isSetAside(position: number): boolean {
+    return this.#setAside.has(position)
   }
 
   /** The record as it is now is delivered, or what was delivered in its place stands for it. */

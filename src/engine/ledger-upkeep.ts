@@ -1,11 +1,13 @@
 /**
- * Keeps the ledger's partitions: a week ahead at all times, and none that no key counts in any more.
+ * Keeps the ledger's partitions: a week ahead at all times, and none that no key counts in any more. Rejected
+ * records that have ended are forgotten with the keys of their time.
  */
 import type { Clock } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/logger.ts'
 import { PeriodicService, type Service } from '../runtime/service.ts'
 import type { Database } from '../store/database.ts'
 import { dropExpiredPartitions, makePartitions } from '../store/partitions.ts'
+import { forgetEnded } from '../store/quarantine.ts'
 
 export interface LedgerUpkeepOptions {
   readonly database: Database
@@ -49,6 +51,10 @@ export class LedgerUpkeep implements Service {
     }
     for (const partition of await dropExpiredPartitions(database, retentionMs)) {
       logger.info('ledger.partition_dropped', { partition })
+    }
+    const records = await forgetEnded(database, retentionMs)
+    if (records > 0) {
+      logger.info('rejected_records.forgotten', { records })
     }
   }
 }

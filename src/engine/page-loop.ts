@@ -1,31 +1,38 @@
 /**
  * The pages of one attempt: first the open ones of earlier runs, oldest first, then onward from
- * `reached` until the source has no more.
+ * `reached` until the source has no more. What people brought back from the list comes before them.
  *
  * The next page is read and prepared while the present one is on its way, and a page's checkpoint is
  * taken while the next one is being sent. Invariants: checkpoints are taken in the order of the pages;
  * a page is sent only after the page before it has all its outcomes; at most two pages are in hand.
  */
 import type { ReadResult, SourceReader } from '../connectors/source.ts'
-import { type Counters, countDispositions, digestPage } from '../domain/delivery.ts'
+import { addCounters, type Counters, countDispositions, digestPage } from '../domain/delivery.ts'
 import type { Hash } from '../domain/ids.ts'
 import type { CompiledMapping } from '../domain/mapping.ts'
 import type { EndOfRun } from '../domain/run.ts'
 import type { SyncConfig } from '../domain/sync.ts'
 import { assert } from '../runtime/assert.ts'
+import type { Sealer } from '../runtime/seal.ts'
 import { findOpenPage, listOpenPages, type OpenPage } from '../store/pages.ts'
 import { endRereading } from '../store/rereadings.ts'
 import { atStep, stopForPeople, unlessStopped } from './attempt-stop.ts'
-import { checkpointPage, type DeliveredPage, deliverPage } from './deliver-page.ts'
+import {
+  checkpointPage,
+  type DeliveredPage,
+  deliverPage,
+  type PageDeliveryContext,
+} from './deliver-page.ts'
 import type { PageToDeliver } from './judge-page.ts'
 import { type PageContext, preparePage, unpackHashes } from './prepare-page.ts'
 import type { ProgressPublisher } from './progress-publisher.ts'
-import type { DeliveryContext } from './send-records.ts'
+import { deliverRedriven } from './redrive.ts'
 
-export interface PageLoopContext extends DeliveryContext {
+export interface PageLoopContext extends PageDeliveryContext {
   readonly reader: SourceReader
   readonly mapping: CompiledMapping
   readonly config: SyncConfig
+  readonly sealer: Sealer
   readonly hash: Hash
   readonly publisher: ProgressPublisher
   /** The run's books and sends as recorded by its earlier attempts. */
@@ -74,6 +81,7 @@ export class PageLoop {
   /** Delivers everything there is. Throws an attempt's stop, after what was under way has been recorded. */
   async run(reached: string | null): Promise<EndOfRun> {
     try {
+      await this.#runRedriven()
       const { onward, doubtful } = await this.#runOpenPages(reached)
       await this.#runOnward(onward)
       for (const pageDigest of doubtful) {
@@ -94,6 +102,12 @@ export class PageLoop {
       firstSends: this.#firstSends,
       firstSendsRejected: this.#firstSendsRejected,
     }
+  }
+
+  /** What people brought back comes first: a record of an open page may be newer, and then overtakes it. */
+  async #runRedriven(): Promise<void> {
+    const counters = await deliverRedriven({ ...this.#context, page: this.#pageContext })
+    this.#counters = addCounters(this.#counters, counters)
   }
 
   /**
@@ -251,8 +265,8 @@ export class PageLoop {
     await this.#awaitCheckpoint()
     this.#count(delivered)
     this.#checkpointing = this.#checkpoint(delivered)
-    if (delivered.held.length > 0) {
-      // A later page supersedes held records where these are stored, so they are stored before it is sent.
+    if (isAnyRejected(delivered)) {
+      // A later page supersedes them where they are stored, so they are stored before it is sent.
       await this.#awaitCheckpoint()
     }
   }
@@ -267,7 +281,7 @@ export class PageLoop {
   async #checkpoint(delivered: DeliveredPage): Promise<{ readonly error: unknown } | null> {
     try {
       const done = await checkpointPage(this.#context, delivered)
-      if (delivered.held.length > 0) {
+      if (isAnyRejected(delivered)) {
         this.#context.noteHeldRecords()
       }
       await this.#context.publisher.publish(done.progress)
@@ -293,14 +307,6 @@ export class PageLoop {
   }
 }
 
-function addCounters(a: Counters, b: Counters): Counters {
-  return {
-    read: a.read + b.read,
-    written: a.written + b.written,
-    replayed: a.replayed + b.replayed,
-    rejected: a.rejected + b.rejected,
-    inDoubt: a.inDoubt + b.inDoubt,
-    quarantined: a.quarantined + b.quarantined,
-    skipped: a.skipped + b.skipped,
-  }
+function isAnyRejected({ held, setAside }: DeliveredPage): boolean {
+  return held.length > 0 || setAside.length > 0
 }

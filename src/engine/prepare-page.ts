@@ -27,6 +27,8 @@ export interface SendableRecord {
   readonly recordDigest: string
   readonly fields: JsonObject
   readonly json: string
+  /** As the source gave it. */
+  readonly row: JsonObject
 }
 
 /** A record that is rejected before it is sent. */
@@ -38,6 +40,8 @@ export interface UnsendableRecord {
   readonly reason: string
   /** The row could not be read as a record at all. */
   readonly isBroken: boolean
+  /** As the source gave it; null: it could not be read. */
+  readonly row: JsonObject | null
 }
 
 export type PreparedRecord = SendableRecord | UnsendableRecord
@@ -92,27 +96,36 @@ export function preparePage(context: PageContext, page: PageToPrepare): Prepared
   }
 }
 
-function prepareRecord(
+/** Maps one record, which has its place, and names it. */
+export function prepareRecord(
   context: PageContext,
   record: SourceRecord,
   place: { readonly position: number; readonly identityHash: string },
 ): PreparedRecord {
   const nameless = { ...place, destinationIdentityHash: place.identityHash }
   if (record.problem !== undefined) {
-    return { kind: 'unsendable', ...nameless, reason: record.problem, isBroken: true }
+    return { kind: 'unsendable', ...nameless, reason: record.problem, isBroken: true, row: null }
   }
-  const mapped = context.mapping.map(record.fields)
+  const row = record.fields
+  const mapped = context.mapping.map(row)
   if (mapped.kind === 'rejected') {
     const reason = `${mapped.field}: ${mapped.reason}`
-    return { kind: 'unsendable', ...nameless, reason, isBroken: false }
+    return { kind: 'unsendable', ...nameless, reason, isBroken: false, row }
   }
   const { fields } = mapped
   const named = nameAtDestination(context, nameless, fields)
   const json = canonicalJson(fields)
   const reason = context.writer.describeUnsendable({ fields, json })
   return reason === null
-    ? { kind: 'sendable', ...named, recordDigest: digestRecord(context.hash, json), fields, json }
-    : { kind: 'unsendable', ...named, reason, isBroken: false }
+    ? {
+        kind: 'sendable',
+        ...named,
+        recordDigest: digestRecord(context.hash, json),
+        fields,
+        json,
+        row,
+      }
+    : { kind: 'unsendable', ...named, reason, isBroken: false, row }
 }
 
 function nameAtDestination<Place extends { readonly destinationIdentityHash: string }>(

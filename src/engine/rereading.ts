@@ -29,9 +29,20 @@ export async function noteRewrittenRecords(
   { page }: PageToDeliver,
   verdicts: ReadonlyMap<number, Verdict>,
 ): Promise<void> {
-  const names = page.records
-    .filter(({ position }) => (verdicts.get(position)?.disposition ?? 'rejected') === 'rejected')
-    .map((record) => record.destinationIdentityHash)
+  await noteRewrittenNames(
+    context,
+    page.records.filter(
+      ({ position }) => (verdicts.get(position)?.disposition ?? 'rejected') === 'rejected',
+    ),
+  )
+}
+
+/** Before records are sent that do not come from the source. */
+export async function noteRewrittenNames(
+  context: DeliveryContext,
+  records: readonly { readonly destinationIdentityHash: string }[],
+): Promise<void> {
+  const names = records.map((record) => record.destinationIdentityHash)
   if (!isTracked(context) || names.length === 0) {
     return
   }

@@ -29,6 +29,8 @@ export interface DeliveryContext extends ChunkContext {
   readonly isRereading: boolean
   /** The sync has held records from now on. */
   noteHeldRecords(): void
+  /** What is sent was set aside from a page of this ordinal; not given: its page is open. */
+  readonly redrivenOrdinal?: number
 }
 
 export async function reserveAndSend(
@@ -150,7 +152,7 @@ function toRounds(
 
 /** The chunk of these records, as the ledger reserves it. */
 export function toChunk(context: DeliveryContext, records: readonly SendableRecord[]): Chunk {
-  const { writer, ids } = context
+  const { writer, ids, redrivenOrdinal } = context
   return {
     intentId: ids.next(),
     connectionId: context.connectionId,
@@ -160,6 +162,13 @@ export function toChunk(context: DeliveryContext, records: readonly SendableReco
     destinationIdentities: records.map((record) => record.destinationIdentityHash).join(''),
     quietMs: quietMsOf(writer),
     importTag: writer.imports ? ids.next() : null,
+    redriven:
+      redrivenOrdinal === undefined
+        ? undefined
+        : {
+            ordinal: redrivenOrdinal,
+            identities: records.map((record) => record.identityHash).join(''),
+          },
   }
 }
 

@@ -57,6 +57,10 @@ const PreviewType = builder.objectRef<Preview>('CursorResetPreview').implement({
     heldRecords: t.exposeInt('heldRecords', {
       description: 'Rejected records that would be taken off the list and tried again.',
     }),
+    quarantinedRecords: t.exposeInt('quarantinedRecords', {
+      description:
+        'Records set aside that would be taken off the list: tried again as far as the source still has them, and gone where it does not.',
+    }),
     deliveriesInDoubt: t.exposeInt('inDoubt', {
       description: 'Deliveries that stay in doubt: nothing of them is sent until they are settled.',
     }),

@@ -10,8 +10,8 @@ import { isUuid } from '../domain/ids.ts'
 
 const NODE_TYPES = ['Connection', 'Run', 'Sync'] as const
 type NodeType = (typeof NODE_TYPES)[number]
-/** An intent has an id, and is no object that can be asked for by it. */
-const ID_TYPES = [...NODE_TYPES, 'Intent'] as const
+/** These have an id, and are no objects that can be asked for by it. */
+const ID_TYPES = [...NODE_TYPES, 'Intent', 'Record'] as const
 export type IdType = (typeof ID_TYPES)[number]
 
 export function encodeGlobalId(type: string, id: string | number | bigint): string {

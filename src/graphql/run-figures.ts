@@ -30,10 +30,10 @@ export const CountersType = builder.objectRef<Counters>('Counters').implement({
       description: 'Sent, and nobody knows whether they arrived.',
     }),
     quarantined: t.exposeFloat('quarantined', {
-      description: 'Set aside after having been rejected in several runs.',
+      description: 'Set aside in this run, after having been rejected in several runs.',
     }),
     skipped: t.exposeFloat('skipped', {
-      description: 'Moved on in the source, or superseded by a later record.',
+      description: 'Moved on in the source, superseded by a later record, or set aside before.',
     }),
   }),
 })

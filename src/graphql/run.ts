@@ -25,7 +25,6 @@ import { FailureCodeEnum, FailureOwnerEnum, RunFailureType, toRunFailure } from 
 import { readId } from './global-id.ts'
 import { COLLECT_ONLY, RunType, SyncType } from './nodes.ts'
 import { resolveIdPage } from './paging.ts'
-import { RejectedRecordType, resolveRejectedRecords } from './rejected-record.ts'
 import { CountersType, RunStatusEnum } from './run-figures.ts'
 
 const RunCauseEnum = builder.enumType('RunCause', {
@@ -34,6 +33,10 @@ const RunCauseEnum = builder.enumType('RunCause', {
     SCHEDULE: { value: 'schedule', description: 'Its time had come.' },
     RUN_NOW: { value: 'run_now', description: 'Somebody asked for it.' },
     RETRY: { value: 'retry', description: 'Somebody retried another run.' },
+    REDRIVE: {
+      value: 'redrive',
+      description: 'Somebody brought back records that were set aside.',
+    },
     SWEEP: { value: 'sweep', description: 'It takes the place of a run that stopped reporting.' },
   } as const,
 })
@@ -168,12 +171,6 @@ builder.objectFields(RunType, (t) => ({
     description:
       'Who has to act on a failed or partial run: for records in doubt only it is Tajo. Null for any other run.',
     resolve: ownerOf,
-  }),
-  rejectedRecords: t.connection({
-    type: RejectedRecordType,
-    description:
-      'The records that it could not write and no later run has taken up. Read forwards only.',
-    resolve: (run, args, context) => resolveRejectedRecords(run.id, args, context),
   }),
 }))
 

@@ -11,7 +11,10 @@ const RejectionPolicyEnum = builder.enumType('RejectionPolicy', {
   description: 'What happens to a record that the destination rejects.',
   values: {
     HOLD: { description: 'Every run tries it again until it is accepted or superseded.' },
-    QUARANTINE: { description: 'It is set aside once it was rejected in 3 runs.' },
+    QUARANTINE: {
+      description:
+        'It is set aside once it was rejected in 3 runs: see redriveRecords. Until then it is held.',
+    },
   } as const,
 })
 

@@ -1,5 +1,5 @@
 /**
- * Seals what must not lie open in the database (credentials): AES-256-GCM.
+ * Seals what must not lie open in the database (credentials, rejected rows): AES-256-GCM.
  *
  * A sealed text is bound to the place it was sealed for (`boundTo`): moved to another row it does not
  * open. It starts with the id of its key, so that keys can be rotated.

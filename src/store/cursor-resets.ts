@@ -31,6 +31,8 @@ export async function findReadSoFar(tx: Handle, syncId: string): Promise<ReadSoF
 export type Dropped = {
   readonly openPages: number
   readonly heldRecords: number
+  /** Records that were set aside and not sent again since. */
+  readonly quarantinedRecords: number
 }
 
 export async function resetCursor(tx: Handle, syncId: string): Promise<Dropped> {
@@ -68,10 +70,11 @@ export async function resetCursor(tx: Handle, syncId: string): Promise<Dropped> 
     ),
     held as (
       delete from held_record
-      where sync_id = ${syncId}
-      returning 1
+      where sync_id = ${syncId} and (ordinal is null or ended_at is null)
+      returning ordinal
     )
     select (select count(*)::int from page) as "openPages",
-           (select count(*)::int from held) as "heldRecords"`)
-  return dropped ?? { openPages: 0, heldRecords: 0 }
+           (select count(*)::int from held where ordinal is null) as "heldRecords",
+           (select count(*)::int from held where ordinal is not null) as "quarantinedRecords"`)
+  return dropped ?? { openPages: 0, heldRecords: 0, quarantinedRecords: 0 }
 }

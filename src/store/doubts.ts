@@ -9,7 +9,7 @@ import { sql } from 'drizzle-orm'
 import type { Doubt, SettledBefore, Settlement } from '../domain/doubt.ts'
 import { type Instant, instantAt } from '../runtime/clock.ts'
 import type { Handle } from './database.ts'
-import { supersedeOlder } from './ledger.ts'
+import { supersedeOlder } from './superseding.ts'
 
 /** For relations called `run` and `intent`: its attempt is still at work, so it is in flight and not in doubt. */
 export const IS_IN_FLIGHT = sql.raw(
@@ -148,7 +148,7 @@ function keepRest(rest: readonly number[]) {
 /**
  * Files the keys in the ledger and in their open page, which outlives the ledger's retention. After a reset
  * the page may have been read anew with other records in their places: then there is nothing to file,
- * because a record that stands elsewhere has another key.
+ * because a record that stands elsewhere has another key. What was set aside and brought back is over with it.
  */
 function completeKeys() {
   return sql`place as (
@@ -186,6 +186,17 @@ function completeKeys() {
         left join place on place.position = spot.position)
       from settled
       where open_page.sync_id = settled.sync_id and open_page.page_digest = settled.page_digest
+    ),
+    redriven as (
+      update held_record
+      set state = 'delivered', sealed_payload = null, ended_at = now()
+      from settled
+      cross join answer
+      where held_record.sync_id = settled.sync_id
+        and held_record.page_digest = settled.page_digest
+        and held_record.ordinal = settled.redriven_ordinal
+        and held_record.position = settled.positions[answer.index + 1]
+        and held_record.state = 'redriving' and not held_record.is_superseded
     ),
     superseded as (${supersedeOlder()})`
 }

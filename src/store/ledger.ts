@@ -15,6 +15,7 @@ import {
   RECORD_DIGEST_BYTES,
 } from '../domain/delivery.ts'
 import type { Handle } from './database.ts'
+import { supersedeOlder } from './superseding.ts'
 
 /** The holder of a run, as far as the ledger cares. */
 export interface LedgerHolder {
@@ -46,6 +47,15 @@ export interface Chunk {
   readonly quietMs: number
   /** What an import that its call starts can be found by; null: the call is answered at once. */
   readonly importTag: string | null
+  /** Of records that were set aside and brought back; else their page is open and tells this. */
+  readonly redriven?: RedrivenChunk | undefined
+}
+
+export interface RedrivenChunk {
+  /** The ordinal of the page that they were set aside from. */
+  readonly ordinal: number
+  /** 16 bytes a record: its source identity. */
+  readonly identities: string
 }
 
 export interface CompletedKey {
@@ -100,6 +110,7 @@ export async function openPage(db: Handle, options: OpenPageOptions): Promise<Op
       where ${resendsUnknown} and delivery_intent.sync_id = fence.sync_id
         and delivery_intent.page_digest = ${digest} and delivery_intent.epoch < ${holder.epoch}
         and delivery_intent.delivery_class = 'idempotent' and delivery_intent.import_tag is null
+        and delivery_intent.redriven_ordinal is null
     ),
     completed as materialized (${completedKeys(page.pageDigest, retentionMs)}),
     reserved as (${chunk ? insertChunk(holder, page.pageDigest, chunk) : sql`select 1 from fence where false`})
@@ -179,7 +190,7 @@ export async function complete(db: Handle, options: CompleteOptions): Promise<bo
       returning sync_id, epoch, run_id, connection_id, delivery_class, page_digest, positions,
                 record_digests || ''::bytea as record_digests,
                 destination_identities || ''::bytea as destination_identities, identities,
-                day, reserved_at, quiet_at, import_tag, import_job_id, is_import_open
+                redriven_ordinal, day, reserved_at, quiet_at, import_tag, import_job_id, is_import_open
     ),
     reserved_record as (
       select settled.page_digest || int4send(place.position)
@@ -236,11 +247,14 @@ function insertChunk(holder: LedgerHolder, pageDigest: string, chunk: Chunk) {
   return sql`
     insert into delivery_intent (id, sync_id, epoch, run_id, connection_id, delivery_class,
                                  page_digest, positions, record_digests, destination_identities,
-                                 day, quiet_at, import_tag, is_import_open)
+                                 identities, redriven_ordinal, day, quiet_at, import_tag,
+                                 is_import_open)
     select ${chunk.intentId}::uuid, sync_id, ${holder.epoch}::bigint, ${holder.runId}::uuid,
            ${chunk.connectionId}::uuid, ${chunk.deliveryClass}, ${bytea(pageDigest)},
            ${`{${chunk.positions.join(',')}}`}::text::int[], ${bytea(chunk.recordDigests)},
-           ${bytea(chunk.destinationIdentities)}, (now() at time zone 'UTC')::date,
+           ${bytea(chunk.destinationIdentities)},
+           decode(${chunk.redriven?.identities ?? null}::text, 'hex'),
+           ${chunk.redriven?.ordinal ?? null}::bigint, (now() at time zone 'UTC')::date,
            now() + ${chunk.quietMs}::float8 * interval '1 millisecond', ${chunk.importTag}::uuid,
            ${chunk.importTag !== null}
     from fence
@@ -255,11 +269,12 @@ function keepRemaining(remaining: RemainingPlaces) {
   return sql`
     insert into delivery_intent (id, sync_id, epoch, run_id, connection_id, delivery_class,
                                  page_digest, positions, record_digests, destination_identities,
-                                 identities, day, reserved_at, quiet_at, import_tag,
-                                 import_job_id, is_import_open)
+                                 identities, redriven_ordinal, day, reserved_at, quiet_at,
+                                 import_tag, import_job_id, is_import_open)
     select ${remaining.intentId}::uuid, settled.sync_id, settled.epoch, settled.run_id,
            settled.connection_id, settled.delivery_class, settled.page_digest, kept.positions, kept.record_digests,
-           kept.destination_identities, kept.identities, settled.day, settled.reserved_at, settled.quiet_at,
+           kept.destination_identities, kept.identities, settled.redriven_ordinal, settled.day,
+           settled.reserved_at, settled.quiet_at,
            case when ${keepsImport} then settled.import_tag end,
            case when ${keepsImport} then settled.import_job_id end,
            settled.is_import_open and ${keepsImport}
@@ -274,50 +289,6 @@ function keepRemaining(remaining: RemainingPlaces) {
                         order by nth) as identities
       from unnest(${`{${remaining.indexes.join(',')}}`}::text::int[]) with ordinality
         as unknown (index, nth)) as kept`
-}
-
-/**
- * Marks held records of the identities just written, if they are older: old never overwrites new. Written
- * are the places of the statement's `settled` (an intent) that are in its `answer`.
- */
-export function supersedeOlder() {
-  return sql`
-    update held_record
-    set is_superseded = true
-    from (
-      select older.sync_id, older.page_digest, older.position, newer.ordinal,
-             newer.position as newer_position
-      from (${writtenNames()}) as newer
-      join held_record as older
-        on older.sync_id = newer.sync_id and older.destination_identity_hash = newer.name
-      union all
-      select older.sync_id, older.page_digest, older.position, newer.ordinal, newer.position
-      from (${writtenNames()}) as newer
-      join held_record as older
-        on older.sync_id = newer.sync_id and older.identity_hash = newer.name) as overtaken
-    join open_page as held_page
-      on held_page.sync_id = overtaken.sync_id and held_page.page_digest = overtaken.page_digest
-    where held_record.sync_id = overtaken.sync_id
-      and held_record.page_digest = overtaken.page_digest
-      and held_record.position = overtaken.position
-      and (held_page.ordinal < overtaken.ordinal
-           or (held_page.ordinal = overtaken.ordinal
-               and held_record.position < overtaken.newer_position))
-      and not held_record.is_superseded`
-}
-
-/** Both names of each record that was written, with its place. */
-function writtenNames() {
-  return sql`
-    select settled.sync_id, this_page.ordinal, place.position, named.name
-    from settled
-    join open_page as this_page
-      on this_page.sync_id = settled.sync_id and this_page.page_digest = settled.page_digest
-    cross join lateral unnest(settled.positions) with ordinality as place (position, nth)
-    join answer on answer.index = place.nth - 1
-    cross join lateral (
-      values (substring(settled.destination_identities from place.nth::int * 16 - 15 for 16)),
-             (substring(this_page.identities from place.position * 16 + 1 for 16))) as named (name)`
 }
 
 /** Bytes, given in hexadecimal and decoded in the statement: a parameter that every driver path takes. */

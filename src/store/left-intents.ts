@@ -47,11 +47,11 @@ export type LeftIntent = {
   readonly positions: readonly number[]
   readonly recordDigests: string
   readonly destinationIdentities: string
-  /** The place of its page among the sync's open pages; null: the page is not there any more. */
+  /** The place of its page among the sync's pages; null: the page is not there any more. */
   readonly pageOrdinal: number | null
   /** 16 bytes a position of the whole page. */
   readonly pageIdentities: string | null
-  /** 16 bytes a record, in the order of its positions, once a reset has dropped its page; else null. */
+  /** 16 bytes a record, in the order of its positions, where its page need not be open; else null. */
   readonly identities: string | null
   /** Milliseconds until its quiet time is over, 0 when it is. */
   readonly quietInMs: number
@@ -73,7 +73,8 @@ export async function listLeftIntents(
            encode(intent.page_digest, 'hex') as "pageDigest", intent.positions,
            encode(intent.record_digests, 'hex') as "recordDigests",
            encode(intent.destination_identities, 'hex') as "destinationIdentities",
-           page.ordinal as "pageOrdinal", encode(page.identities, 'hex') as "pageIdentities",
+           coalesce(intent.redriven_ordinal, page.ordinal) as "pageOrdinal",
+           encode(page.identities, 'hex') as "pageIdentities",
            encode(intent.identities, 'hex') as identities, intent.import_tag as "importTag",
            intent.import_job_id as "importJobId",
            greatest(0, extract(epoch from intent.quiet_at - now()) * 1000)::float8 as "quietInMs"

@@ -72,34 +72,55 @@ export async function findOpenPage(
 export type HeldRecord = {
   readonly position: number
   readonly isSuperseded: boolean
+  /** It is not of the page any more, although that is open for others: nobody reads it here. */
+  readonly isSetAside: boolean
+  /** In how many runs it was rejected, not counting this one. */
+  readonly runsBefore: number
 }
 
-/** The records of a page that earlier runs could not write. */
+/** The records of an open page that earlier runs could not write. */
 export function listHeldRecords(
   db: Handle,
-  syncId: string,
-  pageDigest: string,
+  page: { readonly syncId: string; readonly pageDigest: string; readonly runId: string },
 ): Promise<readonly HeldRecord[]> {
   return db.rows<HeldRecord>(sql`/* pages.listHeldRecords */
-    select position, is_superseded as "isSuperseded"
-    from held_record
-    where sync_id = ${syncId} and page_digest = ${bytea(pageDigest)}`)
+    select held.position, held.is_superseded as "isSuperseded",
+           held.ordinal is not null as "isSetAside",
+           held.runs - (held.last_run_id = ${page.runId}::uuid)::int as "runsBefore"
+    from held_record as held
+    join open_page as page
+      on page.sync_id = held.sync_id and page.page_digest = held.page_digest
+    where held.sync_id = ${page.syncId} and held.page_digest = ${bytea(page.pageDigest)}
+      -- What was set aside may be of an earlier page that began at the same cursor.
+      and (held.ordinal is null or held.ordinal = page.ordinal)`)
 }
 
+/** Whether the sync has rejected records that a later delivery could overtake. */
 export async function hasHeldRecords(db: Handle, syncId: string): Promise<boolean> {
   const [row] = await db.rows<{ isAny: boolean }>(sql`/* pages.hasHeldRecords */
-    select exists (select from held_record where sync_id = ${syncId}) as "isAny"`)
+    select exists (select from held_record
+                   where sync_id = ${syncId} and ended_at is null) as "isAny"`)
   return row?.isAny ?? false
 }
 
 /** A record that stays in its page, with why. */
 export interface RecordToHold {
+  /** Of its entry in the list; an entry that it has already keeps its own. */
+  readonly id: string
   readonly position: number
   readonly identityHash: string
   readonly destinationIdentityHash: string
   readonly reason: string
   /** A later record of its identity has been delivered: it is remembered so that it is never sent. */
   readonly isSuperseded: boolean
+  /** It was rejected in this run; false: it waits for another reason, which is not counted. */
+  readonly isRejected: boolean
+}
+
+/** A record that leaves its page for the list of those set aside. */
+export interface RecordToSetAside extends RecordToHold {
+  /** Sealed for its place; null: there is nothing that could be sent again. */
+  readonly sealedPayload: string | null
 }
 
 export interface CheckpointOptions {
@@ -114,6 +135,7 @@ export interface CheckpointOptions {
   readonly firstSends: number
   readonly firstSendsRejected: number
   readonly held: readonly RecordToHold[]
+  readonly setAside: readonly RecordToSetAside[]
   /** Positions that were held and are delivered now. What else is held stays so, with its marks, while the page is open. */
   readonly released: readonly number[]
   readonly retentionMs: number
@@ -126,7 +148,7 @@ export interface Checkpoint {
   readonly isCancelRequested: boolean
 }
 
-type CheckpointRow = ProgressRow & {
+export type CheckpointRow = ProgressRow & {
   readonly syncStatus: SyncStatus
   readonly isCancelRequested: boolean
 }
@@ -136,7 +158,7 @@ export async function checkpoint(
   db: Handle,
   options: CheckpointOptions,
 ): Promise<Checkpoint | null> {
-  const { holder, counters, isClean, advances } = options
+  const { holder, isClean, advances } = options
   const digest = bytea(options.pageDigest)
   const isClosing = isClean ? sql`not ${isNamedByIntent(options)}` : sql`false`
   const [row] = await db.rows<CheckpointRow>(sql`/* pages.checkpoint */
@@ -154,22 +176,7 @@ export async function checkpoint(
       where sync_id = ${holder.syncId} and epoch = ${holder.epoch}
       returning sync_id
     ),
-    progressed as (
-      update run
-      set "read" = run."read" + ${counters.read}, written = run.written + ${counters.written},
-          replayed = run.replayed + ${counters.replayed},
-          rejected = run.rejected + ${counters.rejected},
-          in_doubt = run.in_doubt + ${counters.inDoubt},
-          quarantined = run.quarantined + ${counters.quarantined},
-          skipped = run.skipped + ${counters.skipped},
-          first_sends = run.first_sends + ${options.firstSends},
-          first_sends_rejected = run.first_sends_rejected + ${options.firstSendsRejected},
-          event_n = run.event_n + 1, progress_at = now(), take_overs = 0
-      from fence
-      where run.id = ${holder.runId} and run.status = 'running'
-        and run.worker_id = ${holder.workerId} and run.epoch = ${holder.epoch}
-      returning ${PROGRESS_COLUMNS}, run.cancel_requested_at is not null as "isCancelRequested"
-    ),
+    progressed as (${addToBooks(options)}),
     closed as (
       delete from open_page
       using fence
@@ -181,25 +188,54 @@ export async function checkpoint(
       delete from held_record
       using fence
       where held_record.sync_id = fence.sync_id and held_record.page_digest = ${digest}
+        and held_record.ordinal is null
+        and held_record.position <> all (${pack(options.setAside)}::text::int[])
         and (${isClosing} or held_record.position = any (${`{${options.released.join(',')}}`}::text::int[]))
     )
     ${options.held.length > 0 ? sql`, held as (${hold(options)})` : sql``}
+    ${options.setAside.length > 0 ? sql`, ${setAside(options)}` : sql``}
     select progressed.*, sync.status as "syncStatus"
     from progressed
     join sync on sync.id = progressed."syncId"`)
   return row ? toCheckpoint(row) : null
 }
 
-function toCheckpoint(row: CheckpointRow): Checkpoint {
+export function toCheckpoint(row: CheckpointRow): Checkpoint {
   const { syncStatus, isCancelRequested } = row
   return { progress: toProgress(row), syncStatus, isCancelRequested }
+}
+
+/** Adds to the run's books, as part of a statement that has the `fence`. */
+export function addToBooks(options: {
+  readonly holder: RunHolder
+  readonly counters: Counters
+  readonly firstSends: number
+  readonly firstSendsRejected: number
+}) {
+  const { holder, counters, firstSends, firstSendsRejected } = options
+  return sql`
+      update run
+      set "read" = run."read" + ${counters.read}, written = run.written + ${counters.written},
+          replayed = run.replayed + ${counters.replayed},
+          rejected = run.rejected + ${counters.rejected},
+          in_doubt = run.in_doubt + ${counters.inDoubt},
+          quarantined = run.quarantined + ${counters.quarantined},
+          skipped = run.skipped + ${counters.skipped},
+          first_sends = run.first_sends + ${firstSends},
+          first_sends_rejected = run.first_sends_rejected + ${firstSendsRejected},
+          event_n = run.event_n + 1, progress_at = now(), take_overs = 0
+      from fence
+      where run.id = ${holder.runId} and run.status = 'running'
+        and run.worker_id = ${holder.workerId} and run.epoch = ${holder.epoch}
+      returning ${PROGRESS_COLUMNS}, run.cancel_requested_at is not null as "isCancelRequested"`
 }
 
 /** Something of the page is in flight or in doubt: it stays open, whatever its records say. */
 function isNamedByIntent({ holder, pageDigest }: CheckpointOptions) {
   return sql`exists (
     select from delivery_intent as intent
-    where intent.sync_id = ${holder.syncId} and intent.page_digest = ${bytea(pageDigest)})`
+    where intent.sync_id = ${holder.syncId} and intent.page_digest = ${bytea(pageDigest)}
+      and intent.redriven_ordinal is null)`
 }
 
 /** Keeps the page with its own completed keys, which it needs after the ledger has forgotten them. */
@@ -243,19 +279,66 @@ export async function holdRecords(
 function hold(options: Pick<CheckpointOptions, 'holder' | 'pageDigest' | 'held'>) {
   const { holder, pageDigest, held } = options
   return sql`
-    insert into held_record (sync_id, page_digest, position, identity_hash,
-                             destination_identity_hash, reason, is_superseded, first_run_id,
+    insert into held_record (id, sync_id, page_digest, position, identity_hash,
+                             destination_identity_hash, reason, is_superseded, runs, first_run_id,
                              last_run_id)
-    select fence.sync_id, ${bytea(pageDigest)}, record.position,
+    select record.id, fence.sync_id, ${bytea(pageDigest)}, record.position,
            decode(record."identityHash", 'hex'), decode(record."destinationIdentityHash", 'hex'),
-           record.reason, record."isSuperseded", ${holder.runId}::uuid, ${holder.runId}::uuid
+           record.reason, record."isSuperseded", record."isRejected"::int, ${holder.runId}::uuid,
+           ${holder.runId}::uuid
     from fence
     cross join jsonb_to_recordset(${JSON.stringify(held)}::text::jsonb)
-      as record (position int, "identityHash" text, "destinationIdentityHash" text, reason text,
-                 "isSuperseded" boolean)
-    on conflict (sync_id, page_digest, position) do update
+      as record (id uuid, position int, "identityHash" text, "destinationIdentityHash" text,
+                 reason text, "isSuperseded" boolean, "isRejected" boolean)
+    on conflict (sync_id, page_digest, position, ordinal) do update
     set reason = excluded.reason,
         is_superseded = held_record.is_superseded or excluded.is_superseded,
-        runs = held_record.runs + (held_record.last_run_id <> excluded.last_run_id)::int,
+        runs = held_record.runs
+                 + (held_record.last_run_id <> excluded.last_run_id)::int * excluded.runs,
         last_run_id = excluded.last_run_id, rejected_at = now()`
+}
+
+/**
+ * The entry of a held record becomes one of a record set aside: the same row, so that a delivery that
+ * overtakes it meanwhile waits for the row and marks it. One that was never held gets its entry here.
+ */
+function setAside(options: CheckpointOptions) {
+  const { holder, pageDigest } = options
+  return sql`set_aside as (
+      select record.*, page.sync_id, page.page_digest, page.ordinal
+      from fence
+      join open_page as page
+        on page.sync_id = fence.sync_id and page.page_digest = ${bytea(pageDigest)}
+      cross join jsonb_to_recordset(${JSON.stringify(options.setAside)}::text::jsonb)
+        as record (id uuid, position int, "identityHash" text, "destinationIdentityHash" text,
+                   reason text, "sealedPayload" text)
+    ),
+    moved as (
+      update held_record
+      set state = 'quarantined', ordinal = set_aside.ordinal, set_aside_at = now(),
+          reason = set_aside.reason, rejected_at = now(),
+          sealed_payload = case when held_record.is_superseded then null
+                                else set_aside."sealedPayload" end,
+          runs = held_record.runs + (held_record.last_run_id <> ${holder.runId}::uuid)::int,
+          last_run_id = ${holder.runId}::uuid
+      from set_aside
+      where held_record.sync_id = set_aside.sync_id
+        and held_record.page_digest = set_aside.page_digest
+        and held_record.position = set_aside.position and held_record.ordinal is null
+      returning held_record.position
+    ),
+    entered as (
+      insert into held_record (id, sync_id, page_digest, position, ordinal, state, identity_hash,
+                               destination_identity_hash, reason, first_run_id, last_run_id,
+                               sealed_payload, set_aside_at)
+      select id, sync_id, page_digest, position, ordinal, 'quarantined',
+             decode("identityHash", 'hex'), decode("destinationIdentityHash", 'hex'), reason,
+             ${holder.runId}::uuid, ${holder.runId}::uuid, "sealedPayload", now()
+      from set_aside
+      where position not in (select position from moved)
+    )`
+}
+
+function pack(records: readonly { readonly position: number }[]): string {
+  return `{${records.map(({ position }) => position).join(',')}}`
 }

@@ -18,11 +18,13 @@ import {
   pgTable,
   primaryKey,
   text,
+  unique,
   uniqueIndex,
   uuid,
 } from 'drizzle-orm/pg-core'
 import type { DeliveryClass } from '../domain/delivery.ts'
 import type { FailureCode, Step } from '../domain/failure.ts'
+import type { RejectionState } from '../domain/quarantine.ts'
 import type { AttemptOutcome, RunCause, RunStatus } from '../domain/run.ts'
 import { bytes, count, instant, json, oneOf } from './columns.ts'
 import { publication, sync, workspace } from './schema-configuration.ts'
@@ -145,7 +147,10 @@ export const run = pgTable(
       sql`"read" = written + replayed + rejected + in_doubt + quarantined + skipped
         and least(written, replayed, rejected, in_doubt, quarantined, skipped) >= 0`,
     ),
-    check('run_succeeded_whole', sql`status <> 'succeeded' or (rejected = 0 and in_doubt = 0)`),
+    check(
+      'run_succeeded_whole',
+      sql`status <> 'succeeded' or (rejected = 0 and in_doubt = 0 and quarantined = 0)`,
+    ),
     check('run_attempts', sql`attempt_allowance between 1 and 100 and attempts_spent >= 0`),
   ],
 )
@@ -213,15 +218,19 @@ export const openPage = pgTable(
   ],
 )
 
-/** Records that were not written: rejected by the destination or unreadable, with the reason. */
+/** Rejected records: held in their open page, or set aside from it until a person brings them back. */
 export const heldRecord = pgTable(
   'held_record',
   {
+    id: uuid('id').primaryKey().default(sql`gen_random_uuid()`),
     syncId: uuid('sync_id')
       .notNull()
       .references(() => sync.id),
     pageDigest: bytes('page_digest').notNull(),
     position: integer('position').notNull(),
+    /** The ordinal of the page that it was set aside from, which may be closed; null: it is held. */
+    ordinal: bigint('ordinal', { mode: 'number' }),
+    state: text('state').$type<RejectionState>().notNull().default('held'),
     identityHash: bytes('identity_hash').notNull(),
     /** The hash of what the destination knows it by. */
     destinationIdentityHash: bytes('destination_identity_hash').notNull(),
@@ -230,15 +239,39 @@ export const heldRecord = pgTable(
     runs: integer('runs').notNull().default(1),
     firstRunId: uuid('first_run_id').notNull(),
     lastRunId: uuid('last_run_id').notNull(),
+    /** The last run in whose books it stands after it was brought back: it counts once a run. */
+    countedRunId: uuid('counted_run_id'),
+    /** The row as the source gave it, sealed for its place; null: it is held, has ended, or could not be kept. */
+    sealedPayload: text('sealed_payload'),
     /** A later record of the same identity has been delivered: this one must not be sent any more. */
     isSuperseded: boolean('is_superseded').notNull().default(false),
+    firstRejectedAt: instant('first_rejected_at').notNull().defaultNow(),
     rejectedAt: instant('rejected_at').notNull().defaultNow(),
+    setAsideAt: instant('set_aside_at'),
+    /** When it was delivered, discarded or superseded. */
+    endedAt: instant('ended_at'),
   },
   (table) => [
-    primaryKey({ columns: [table.syncId, table.pageDigest, table.position] }),
-    index('held_record_run').on(table.lastRunId, table.pageDigest, table.position),
+    unique('held_record_place')
+      .on(table.syncId, table.pageDigest, table.position, table.ordinal)
+      .nullsNotDistinct(),
+    index('held_record_of_sync').on(table.syncId, table.id),
+    index('held_record_run').on(table.lastRunId, table.id),
     index('held_record_identity').on(table.syncId, table.identityHash),
     index('held_record_destination_identity').on(table.syncId, table.destinationIdentityHash),
+    index('held_record_redriving')
+      .on(table.syncId, table.ordinal, table.position)
+      .where(sql`state = 'redriving' and not is_superseded`),
+    index('held_record_ended').on(table.endedAt).where(sql`ended_at is not null`),
+    check(
+      'held_record_state',
+      oneOf('state', "'held', 'quarantined', 'redriving', 'delivered', 'discarded'"),
+    ),
+    check('held_record_set_aside_iff_ordinal', sql`(state = 'held') = (ordinal is null)`),
+    check(
+      'held_record_payload_while_needed',
+      sql`sealed_payload is null or (state in ('quarantined', 'redriving') and not is_superseded)`,
+    ),
   ],
 )
 
@@ -260,8 +293,10 @@ export const deliveryIntent = pgTable(
     recordDigests: bytes('record_digests').notNull(),
     /** 16 bytes a record: the hash of the destination's name for it. */
     destinationIdentities: bytes('destination_identities').notNull(),
-    /** 16 bytes a record: its source identity. Null while these stand in the open page; set when a reset drops it. */
+    /** 16 bytes a record: its source identity. Null while these stand in the open page; set when a reset drops it, and for what was set aside. */
     identities: bytes('identities'),
+    /** The ordinal of the page that its records were set aside from; null: it carries records of a page. */
+    redrivenOrdinal: bigint('redriven_ordinal', { mode: 'number' }),
     /** What the destination does with the same write twice, as it was declared when this was reserved. */
     deliveryClass: text('delivery_class').$type<DeliveryClass>().notNull(),
     /** UTC day on which its deliveries will be filed, also when they are completed after midnight. */

@@ -5,9 +5,9 @@
  * compares that with what the destination did and with what the database says. Delivery keys are taken as
  * the 32 bytes that they are documented to be: page digest, position, record digest.
  *
- * What may be missing at the destination is only what somebody can see: a held record, a record in doubt
- * (an open intent names it, or one that it shares its identity with), or one that was refused and overtaken
- * by a later record of the same contact.
+ * What may be missing at the destination is only what somebody can see: a held record, one that was refused and set
+ * aside, a record in doubt (an open intent names it, or one that it shares its identity with), or one that was
+ * refused and overtaken by a later record of the same contact.
  */
 import type { Evidence, MappedRecord, StoredPage, StoredRun } from './evidence.ts'
 import { canonical, groupBy, type ModelRow, RowModel, readCursor } from './row-model.ts'
@@ -37,6 +37,7 @@ export interface Audit {
   readonly doubled: number
   readonly lost: number
   readonly held: number
+  readonly setAside: number
   readonly inDoubt: number
 }
 
@@ -68,6 +69,7 @@ export function audit(evidence: Evidence): Audit {
     doubled: count('doubled'),
     lost: count('lost'),
     held: evidence.held.length,
+    setAside: evidence.setAside,
     inDoubt: model.rows.filter((row) => row.state === 'in_doubt').length,
   }
 }
@@ -124,7 +126,7 @@ class Checks {
       if (row.state === 'missing') {
         const isThere = this.#model.effectsOf.has(row.content)
         const what = isThere ? 'is at the destination, unknown to the ledger' : 'was never written'
-        yield ['lost', `Row ${row.index} ${what}; it is neither held nor in doubt.`]
+        yield ['lost', `Row ${row.index} ${what}; it is neither held, set aside nor in doubt.`]
       }
     }
   }
@@ -196,7 +198,7 @@ class Checks {
       yield ['checkpoint', `The saved cursor is at record ${saved}; ${why} at ${at}.`]
     }
     for (const row of this.#model.rows) {
-      if (row.index < saved && row.state !== 'delivered' && row.state !== 'overtaken') {
+      if (row.index < saved && !HAS_LEFT.has(row.state)) {
         yield ['checkpoint', `Row ${row.index} (${row.state}) lies before the saved cursor.`]
       }
     }
@@ -220,6 +222,11 @@ class Checks {
       if (row.state === 'held' && !this.#evidence.wasRefused(row.record)) {
         yield ['held', `Row ${row.index} is held; the destination never refused it.`]
       }
+    }
+    const rows = this.#model.rows.filter((row) => row.state === 'set_aside').length
+    if (rows < this.#evidence.setAside) {
+      const all = this.#evidence.setAside
+      yield ['held', `The list has ${all} records set aside; that can be true of ${rows} rows.`]
     }
   }
 
@@ -287,6 +294,9 @@ class Checks {
   }
 }
 
+/** What keeps no page open. */
+const HAS_LEFT: ReadonlySet<ModelRow['state']> = new Set(['delivered', 'overtaken', 'set_aside'])
+
 function* checkRuns({ runs }: Evidence): Iterable<Told> {
   for (const run of runs) {
     const sum =
@@ -294,8 +304,8 @@ function* checkRuns({ runs }: Evidence): Iterable<Told> {
     if (run.read !== sum) {
       yield ['books', `The run ${run.id} read ${run.read} records and tells of ${sum}.`]
     }
-    if (run.status === 'succeeded' && run.rejected + run.inDoubt > 0) {
-      yield ['books', `The run ${run.id} succeeded with records rejected or in doubt.`]
+    if (run.status === 'succeeded' && run.rejected + run.inDoubt + run.quarantined > 0) {
+      yield ['books', `The run ${run.id} succeeded with records rejected, set aside or in doubt.`]
     }
     if (run.status === 'queued' || run.status === 'running') {
       yield ['history', `The run ${run.id} is still ${run.status}.`]

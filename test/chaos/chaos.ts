@@ -121,6 +121,9 @@ function tell(figures: StormFigures): boolean {
   console.log(`doubled         ${figures.doubled}`)
   console.log(`lost            ${figures.lost}`)
   console.log(`held            ${figures.held}, in doubt ${figures.inDoubt} (class none only)`)
+  console.log(
+    `set aside       ${figures.setAside}, of which ${figures.leftAside} are so still, after the others were brought back`,
+  )
   const p95 = quantile(taken, 0.95)
   console.log(
     `running again   p50 ${seconds(quantile(taken, 0.5))}, p95 ${seconds(p95)}, max ${seconds(taken.at(-1) ?? 0)} over ${taken.length} runs of killed workers`,

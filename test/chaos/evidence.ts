@@ -58,6 +58,8 @@ export interface Evidence {
   /** Oldest first. */
   readonly openPages: readonly StoredPage[]
   readonly held: readonly { readonly pageDigest: string; readonly position: number }[]
+  /** Records that left their pages and wait in the list for a person; which rows they are it does not tell. */
+  readonly setAside: number
   readonly intents: readonly StoredIntent[]
   readonly fence: {
     readonly epoch: number

@@ -29,6 +29,7 @@ export interface SyncPlan {
   readonly fileText: string
   readonly appendedText: string
   readonly deliveryClass: 'IDEMPOTENT' | 'LOOKUP' | 'NONE'
+  readonly onRejected: 'HOLD' | 'QUARANTINE'
   readonly path: 'RECORD' | 'PAGE'
   /** Calls are taken in and carried out later; only with the path PAGE. */
   readonly isImported: boolean
@@ -84,6 +85,7 @@ export function drawSync(chance: Chance, options: PlanOptions): SyncPlan {
     requestDeadlineMs: 1_000,
     // What was left without an answer has to wait for its quiet time before it can be looked up.
     trouble: chance.pick([0, 0.01, 0.03]) / (deliveryClass === 'LOOKUP' ? 10 : 1),
+    onRejected: chance.pick<SyncPlan['onRejected']>(['HOLD', 'QUARANTINE']),
   }
 }
 
@@ -112,6 +114,7 @@ export function drawQuietSync(
     isRefusedWhole: false,
     requestDeadlineMs: 2_000,
     trouble: 0,
+    onRejected: 'HOLD',
     ...given,
     name: `${given.name}-${drawn}`,
   }

@@ -4,7 +4,7 @@ import type { Evidence, StoredAttempt, StoredIntent, StoredPage, StoredRun } fro
 
 export type StoredEvidence = Pick<
   Evidence,
-  'ledgerKeys' | 'openPages' | 'held' | 'intents' | 'fence' | 'runs' | 'attempts'
+  'ledgerKeys' | 'openPages' | 'held' | 'setAside' | 'intents' | 'fence' | 'runs' | 'attempts'
 >
 
 /** `effectKeys`: keys that the destination knows; with the open pages they name the sync's pages. */
@@ -24,12 +24,16 @@ export async function readStored(
   const [fence] = await sql<Evidence['fence'][]>`
     select epoch::int, reached, saved_cursor as "savedCursor"
     from sync_fence where sync_id = ${syncId}`
+  const [setAside] = await sql<{ records: number }[]>`
+    select count(*)::int as records from held_record
+    where sync_id = ${syncId} and state in ('quarantined', 'redriving') and not is_superseded`
   return {
     openPages,
     ledgerKeys: await readLedgerKeys(sql, [...digests]),
     held: await sql<{ pageDigest: string; position: number }[]>`
       select encode(page_digest, 'hex') as "pageDigest", position
-      from held_record where sync_id = ${syncId}`,
+      from held_record where sync_id = ${syncId} and ordinal is null`,
+    setAside: setAside?.records ?? 0,
     intents: await readIntents(sql, syncId),
     fence: fence ?? { epoch: 0, reached: null, savedCursor: null },
     runs: await sql<StoredRun[]>`

@@ -1,8 +1,9 @@
 /**
- * The rows of a file as records, and where each of them is: delivered, held, in doubt, overtaken, missing.
+ * The rows of a file as records, and where each of them is: delivered, held, in doubt, overtaken, set aside, missing.
  *
  * By the auditor's own means: its own parsing, its own mapping. Invariant: a row is only called held or in
- * doubt where the database names its page and position, or that of a row it shares its identity with.
+ * doubt where the database names its page and position, or that of a row it shares its identity with; and no
+ * more rows are called set aside than the list has.
  */
 import { parse } from 'csv-parse/sync'
 import type { Effect, Evidence, MappedRecord } from './evidence.ts'
@@ -12,7 +13,7 @@ export interface ModelRow {
   readonly contact: string
   readonly content: string
   readonly record: MappedRecord
-  state: 'delivered' | 'held' | 'in_doubt' | 'overtaken' | 'missing'
+  state: 'delivered' | 'held' | 'in_doubt' | 'overtaken' | 'set_aside' | 'missing'
 }
 
 export class RowModel {
@@ -20,6 +21,8 @@ export class RowModel {
   readonly #evidence: Evidence
   /** The contents and names that are in doubt: nothing of theirs is sent. */
   readonly #doubtful = new Set<string>()
+  /** Those that an intent names. */
+  readonly #reserved = new Set<ModelRow>()
   /** By name the last row that was delivered. */
   readonly #latest = new Map<string, number>()
   /** Where each open page begins. */
@@ -76,6 +79,22 @@ export class RowModel {
         row.state = 'overtaken'
       }
     }
+    this.#markSetAside()
+  }
+
+  /**
+   * Of the rows that were refused and are nowhere else, as many as the list has. If it has more, some share
+   * their identity with a record that came into doubt later.
+   */
+  #markSetAside(): void {
+    const refused = this.rows.filter((row) => this.#evidence.wasRefused(row.record))
+    const candidates = [
+      ...refused.filter((row) => row.state === 'missing'),
+      ...refused.filter((row) => row.state === 'in_doubt' && !this.#reserved.has(row)),
+    ]
+    for (const row of candidates.slice(0, this.#evidence.setAside)) {
+      row.state = 'set_aside'
+    }
   }
 
   #markReserved(): void {
@@ -83,6 +102,7 @@ export class RowModel {
       for (const position of positions) {
         const row = this.#mark(pageDigest, position, 'in_doubt')
         if (row) {
+          this.#reserved.add(row)
           this.#doubtful.add(row.content)
           this.#doubtful.add(this.nameOf(row.record))
         }

@@ -19,6 +19,7 @@ import {
   RunSyncMutation,
   UpdateSyncMutation,
 } from '../../src/client/documents.ts'
+import { RedriveRecordsMutation } from '../../src/client/quarantine-documents.ts'
 import { createWorkspace } from '../../src/commands/create-workspace.ts'
 import { readConfig } from '../../src/config.ts'
 import { parseGlobalId } from '../../src/graphql/global-id.ts'
@@ -47,8 +48,11 @@ const ENVIRONMENTS: Readonly<Record<Settings, Readonly<Record<string, string>>>>
     HEARTBEAT_TRUST_MS: '1500',
     SILENT_AFTER_MS: '2000',
     FIRST_BACKOFF_MS: '200',
+    QUARANTINE_AFTER_RUNS: '2',
   },
 }
+/** Runs after the first one until what is rejected has been set aside. */
+const RUNS_UNTIL_ASIDE: Readonly<Record<Settings, number>> = { default: 2, fast: 1 }
 
 export interface LiveSync {
   readonly plan: SyncPlan
@@ -77,6 +81,10 @@ export interface Stage {
   waitForEnd(runId: string): Promise<string>
   /** Runs until a run has come to the end of the file. Throws when that takes too many. */
   runToEnd(sync: LiveSync): Promise<void>
+  /** Runs until what is rejected has been set aside. */
+  setAside(sync: LiveSync): Promise<void>
+  /** Brings back what was set aside, and waits for the run that sends it. */
+  redrive(sync: LiveSync): Promise<void>
   /** What the auditor is given of a sync. */
   gather(sync: LiveSync): Promise<Evidence>
   audit(sync: LiveSync): Promise<Audit>
@@ -149,6 +157,12 @@ export async function openStage(options: {
     request: (sync) => play.request(sync),
     waitForEnd: (runId) => play.waitForEnd(runId),
     runToEnd: (sync) => play.runToEnd(sync),
+    setAside: async (sync) => {
+      for (let runs = 0; runs < RUNS_UNTIL_ASIDE[settings]; runs += 1) {
+        await play.runToEnd(sync)
+      }
+    },
+    redrive: (sync) => play.redrive(sync),
     gather: (sync) => play.gather(sync),
     audit: async (sync) => audit(await play.gather(sync)),
     close: () =>
@@ -252,6 +266,18 @@ class Play {
     throw new Error(`${sync.plan.name} did not come to its end in ${MAX_RUNS} runs.`)
   }
 
+  async redrive(sync: LiveSync): Promise<void> {
+    const client = this.#clientOf(sync.plan)
+    const variables = { syncId: sync.globalId }
+    const { redriveRecords } = await client.request(RedriveRecordsMutation, variables)
+    if (redriveRecords.__typename !== 'RedrivenRecords') {
+      throw new Error(`${sync.plan.name} could not be redriven: ${redriveRecords.message}`)
+    }
+    if (redriveRecords.run) {
+      await this.waitForEnd(parseGlobalId(redriveRecords.run.id)?.id ?? '')
+    }
+  }
+
   async gather(sync: LiveSync): Promise<Evidence> {
     const { plan } = sync
     const effects = sync.destination.applied.filter(({ path }) => path === sync.path)
@@ -333,6 +359,7 @@ async function createSync(
         ...(plan.isContactKnown ? { identityField: 'contact' } : {}),
       },
       mapping: MAPPING,
+      onRejected: plan.onRejected,
       pageSize: plan.pageSizes[0],
     },
   })

@@ -2,7 +2,8 @@
  * The storm: syncs run side by side while their workers are killed, and each is audited when it is done.
  *
  * A sync runs to the end of its file, is audited, gets more rows, another page size and a mended
- * destination, runs again and is audited again. Then its lane takes the next one. When there have been
+ * destination, runs again and is audited again. Where rejected records are set aside it runs until they are, and they
+ * are brought back once the destination is mended. Then its lane takes the next one. When there have been
  * enough kills, and one at every place, the lanes finish what they have begun.
  */
 import { setTimeout as wait } from 'node:timers/promises'
@@ -38,6 +39,9 @@ export interface StormFigures {
   readonly doubled: number
   readonly lost: number
   readonly held: number
+  /** Records that were set aside, and how many of them are so still. */
+  readonly setAside: number
+  readonly leftAside: number
   readonly inDoubt: number
   /** One a run that a killed worker held, in milliseconds, shortest first. */
   readonly runningAgainMs: readonly number[]
@@ -83,6 +87,7 @@ class Storm {
   readonly #audits: Audit[] = []
   readonly #faults: string[] = []
   #made = 0
+  #setAside = 0
 
   constructor(options: StormOptions, fleet: Fleet) {
     this.#options = options
@@ -114,8 +119,17 @@ class Storm {
     const sync = await stage.makeSync(plan)
     await stage.runToEnd(sync)
     let told = await this.#audit(sync)
+    if (told.findings.length === 0 && plan.onRejected === 'QUARANTINE') {
+      await stage.setAside(sync)
+      told = await this.#audit(sync)
+      this.#setAside += told.setAside
+    }
     if (told.findings.length === 0) {
       await stage.turnPage(sync)
+      // Of what is brought back and in doubt then, the auditor could not tell which rows it is.
+      if (plan.deliveryClass !== 'NONE') {
+        await stage.redrive(sync)
+      }
       await stage.runToEnd(sync)
       told = await this.#audit(sync)
     }
@@ -178,6 +192,8 @@ class Storm {
       doubled: add((audit) => audit.doubled),
       lost: add((audit) => audit.lost),
       held: add((audit) => audit.held),
+      setAside: this.#setAside,
+      leftAside: add((audit) => audit.setAside),
       inDoubt: add((audit) => audit.inDoubt),
       runningAgainMs: await measureRunningAgain(stage, kills),
       findings: [...this.#audits.flatMap((audit) => audit.findings), ...ofAll],

@@ -8,7 +8,7 @@ import { sha256 } from '../../src/runtime/hash.ts'
 import { createIdSource, systemRandom } from '../../src/runtime/random.ts'
 import { findConnections, insertConnection } from '../../src/store/connections.ts'
 import type { Database } from '../../src/store/database.ts'
-import { findLastRuns, listHeldRecords, listRuns } from '../../src/store/history/runs.ts'
+import { findLastRuns, listRuns } from '../../src/store/history/runs.ts'
 import { insertPublication } from '../../src/store/publications.ts'
 import { findLatestRetry } from '../../src/store/retries.ts'
 import {
@@ -23,7 +23,7 @@ import {
 import { findTokenByHash, revokeToken } from '../../src/store/tokens.ts'
 import { insertWorkspace } from '../../src/store/workspaces.ts'
 import { DATABASE_KINDS, useDatabase } from '../support/databases.ts'
-import { makeHeldRecords, makeRun } from '../support/factories.ts'
+import { makeRun } from '../support/factories.ts'
 
 const ids = createIdSource(systemClock, systemRandom)
 
@@ -210,28 +210,5 @@ describe.each(DATABASE_KINDS)('the configuration on %s', (kind) => {
     const lastRuns = await findLastRuns(database(), workspaceId, [one.syncId, two.syncId])
     expect(lastRuns.map(({ id }) => id)).toEqual([made[0]])
     expect(lastRuns[0]?.durationMs).toBeGreaterThan(0)
-  })
-
-  it('pages through held records, each once, for the workspace only', async () => {
-    const { workspaceId, syncId } = await seedPublished(database())
-    const runId = await makeRun(database(), { workspaceId, syncId, status: 'partial', rejected: 6 })
-    await makeHeldRecords(database(), { syncId, runId, count: 3 })
-    await makeHeldRecords(database(), { syncId, runId, count: 3 })
-    const seen = new Set<string>()
-    let after: { pageDigest: string; position: number } | null = null
-    for (let pages = 0; pages < 3; pages += 1) {
-      const rows: Awaited<ReturnType<typeof listHeldRecords>> = await listHeldRecords(
-        database(),
-        workspaceId,
-        { runId, after, limit: 2 },
-      )
-      for (const row of rows) {
-        seen.add(`${row.pageDigest}:${row.position}`)
-        after = row
-      }
-    }
-    expect(seen.size).toBe(6)
-    const options = { runId, after: null, limit: 10 }
-    expect(await listHeldRecords(database(), ids.next(), options)).toEqual([])
   })
 })

@@ -222,7 +222,11 @@ describe.each(DATABASE_KINDS)('a reset cursor on %s', (kind) => {
       versions: null,
     })
     expect(await findResetFacts(database(), newId(), facts)).toBeNull()
-    expect(await reset(left)).toEqual({ openPages: 1, heldRecords: 1 })
+    expect(await reset(left)).toEqual({
+      openPages: 1,
+      heldRecords: 1,
+      quarantinedRecords: 0,
+    })
     expect(await findReadSoFar(database(), sync.syncId)).toEqual({ reached: null, openPages: 0 })
     const [row] = await database().rows(sql`
       select epoch, saved_cursor as saved,

@@ -21,6 +21,7 @@ import {
   claimRun,
   digestOf,
   identityOf,
+  newId,
   newRun,
   type SeededPage,
   type SeededSync,
@@ -52,6 +53,7 @@ function checkpointOf(
     firstSends: 0,
     firstSendsRejected: 0,
     held: [],
+    setAside: [],
     released: [],
     retentionMs: LEDGER_RETENTION_MS,
     ...given,
@@ -61,11 +63,13 @@ function checkpointOf(
 function toHold(seeded: SeededPage, position: number, reason = 'is not valid'): RecordToHold {
   const hash = identityOf(seeded, position)
   return {
+    id: newId(),
     position,
     identityHash: hash,
     destinationIdentityHash: hash,
     reason,
     isSuperseded: false,
+    isRejected: true,
   }
 }
 
@@ -152,8 +156,16 @@ describe.each(DATABASE_KINDS)('pages on %s', (kind) => {
     await checkpoint(database(), checkpointOf(holder, second))
     expect(await cursorsOf(database(), sync.syncId)).toEqual({ reached: 'c', saved: 'a' })
     expect(await hasHeldRecords(database(), sync.syncId)).toBe(true)
-    const held = await listHeldRecords(database(), sync.syncId, first.page.pageDigest)
-    expect(held).toEqual([{ position: 1, isSuperseded: false }])
+    const held = { position: 1, isSuperseded: false, isSetAside: false }
+    const { pageDigest } = first.page
+    for (const [runId, runsBefore] of [
+      [holder.runId, 0],
+      [newId(), 1],
+    ] as const) {
+      expect(await listHeldRecords(database(), { syncId: sync.syncId, pageDigest, runId })).toEqual(
+        [{ ...held, runsBefore }],
+      )
+    }
     expect((await findOpenPage(database(), sync.syncId, first.page.pageDigest))?.isPassed).toBe(
       true,
     )
@@ -339,7 +351,8 @@ describe.each(DATABASE_KINDS)('pages on %s', (kind) => {
       await checkpoint(database(), hold(seeded))
     }
     const isSuperseded = async (seeded: SeededPage) =>
-      (await listHeldRecords(database(), sync.syncId, seeded.page.pageDigest))[0]?.isSuperseded
+      (await listHeldRecords(database(), { ...holder, pageDigest: seeded.page.pageDigest }))[0]
+        ?.isSuperseded
     await deliver(database(), sync, { holder, seeded: older, positions: [0], hasHeld: true })
     expect([await isSuperseded(older), await isSuperseded(newer)]).toEqual([false, false])
     await deliver(database(), sync, { holder, seeded: newer, positions: [0], hasHeld: true })

@@ -188,7 +188,6 @@ describe('saving a sync', () => {
     ['a page size of 0', { pageSize: 0 }, 'pageSize', /from 1 to 10000, and 0 was given/],
     ['a page size of 10,001', { pageSize: 10_001 }, 'pageSize', /10001 was given/],
     ['no name', { name: '' }, 'name', 'It must not be empty.'],
-    ['a policy that is not there yet', { onRejected: 'QUARANTINE' }, 'onRejected', /use HOLD/],
   ])(
     'with %s names the field and the reason, and stores nothing',
     async (_, given, field, reason) => {

@@ -211,7 +211,7 @@ describe('resetting a cursor', () => {
       {
         reason: REASON,
         before: { reached: 'x' },
-        after: { reached: null, openPages: 0, heldRecords: 0 },
+        after: { reached: null, openPages: 0, heldRecords: 0, quarantinedRecords: 0 },
       },
     ])
   })

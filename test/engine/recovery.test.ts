@@ -229,6 +229,7 @@ async function takeCheckpoint(database: Database, sync: SeededSync, holder: RunH
     firstSends: 1,
     firstSendsRejected: 0,
     held: [],
+    setAside: [],
     released: [],
     retentionMs: 1_000,
   })

@@ -36,6 +36,7 @@ const SLOW_RETRY = {
   leaseRenewalMs: 20_000,
   beatTrustMs: 800,
   retentionMs: 7 * 24 * 3_600_000,
+  quarantineAfterRuns: 3,
   retry: { firstBackoffMs: 3_600_000, backoffFactor: 2 },
 }
 

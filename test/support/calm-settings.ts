@@ -10,6 +10,7 @@ export const CALM_SETTINGS: AttemptSettings = {
   leaseRenewalMs: 40_000,
   beatTrustMs: 59_000,
   retentionMs: 7 * 24 * 3_600_000,
+  quarantineAfterRuns: 3,
   retry: { firstBackoffMs: 50, backoffFactor: 2 },
 }
 

@@ -30,6 +30,15 @@ import type { ScriptedSource } from './scripted-source.ts'
 import { createSignal } from './signal.ts'
 import { newId, newRun, type SeededSync, seedSync } from './store-seed.ts'
 
+export const ENGINE_SETTINGS: EngineOptions['settings'] = {
+  leaseLifeMs: 60_000,
+  leaseRenewalMs: 20_000,
+  beatTrustMs: 800,
+  retentionMs: 7 * 24 * 3_600_000,
+  quarantineAfterRuns: 3,
+  retry: { firstBackoffMs: 50, backoffFactor: 2 },
+}
+
 export interface EndedRun {
   readonly runId: string
   readonly status: RunStatus
@@ -149,13 +158,7 @@ export function createEngineHarness(parts: {
         schedulerMs: 50,
         drainDeadlineMs: 15_000,
       },
-      settings: {
-        leaseLifeMs: 60_000,
-        leaseRenewalMs: 20_000,
-        beatTrustMs: 800,
-        retentionMs: 7 * 24 * 3_600_000,
-        retry: { firstBackoffMs: 50, backoffFactor: 2 },
-      },
+      settings: ENGINE_SETTINGS,
     }
   }
 }

@@ -109,14 +109,16 @@ export async function makeAttempt(
   })
 }
 
-/** Records that the run could not write, at the positions 0 to `count` - 1 of one page. */
+/** Records that the run could not write, at the positions 0 to `count` - 1 of one page; `given` of each. */
 export async function makeHeldRecords(
   database: Database,
   wanted: { readonly syncId: string; readonly runId: string; readonly count: number },
+  given: Partial<typeof heldRecord.$inferInsert> = {},
 ): Promise<void> {
   const pageDigest = randomBytes(16)
   await database.orm.insert(heldRecord).values(
     Array.from({ length: wanted.count }, (_, position) => ({
+      id: ids.next(),
       syncId: wanted.syncId,
       pageDigest,
       position,
@@ -125,6 +127,7 @@ export async function makeHeldRecords(
       reason: `The email of record ${position} is not an address.`,
       firstRunId: wanted.runId,
       lastRunId: wanted.runId,
+      ...given,
     })),
   )
 }

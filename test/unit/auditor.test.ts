@@ -49,6 +49,7 @@ const SOUND: Evidence = {
   ledgerKeys: new Set(ALL.map(keyOf)),
   openPages: [],
   held: [],
+  setAside: 0,
   intents: [],
   fence: { epoch: 3, reached: cursor(6), savedCursor: cursor(6) },
   runs: [RUN],
@@ -81,6 +82,16 @@ const HELD: Evidence = {
   runs: [{ ...RUN, status: 'partial', written: 5, rejected: 1 }],
 }
 
+/** Row 4 set aside: its page is closed. */
+const SET_ASIDE: Evidence = {
+  ...SOUND,
+  wasRefused: (record) => record['id'] === 'r4',
+  effects: IN_DOUBT.effects,
+  ledgerKeys: IN_DOUBT.ledgerKeys,
+  setAside: 1,
+  runs: [{ ...RUN, status: 'partial', written: 5, quarantined: 1 }],
+}
+
 function without<T>(values: Iterable<T>, left: T): Set<T> {
   return new Set([...values].filter((value) => value !== left))
 }
@@ -94,6 +105,7 @@ describe('the auditor finds nothing', () => {
       { ...IN_DOUBT, effects: ALL.map(effectOf) } satisfies Evidence,
     ],
     ['where a record is held', HELD],
+    ['where a record is set aside', SET_ASIDE],
     [
       'where a record was refused and a later one of its contact delivered',
       {
@@ -184,6 +196,18 @@ describe('the auditor finds', () => {
       { ...IN_DOUBT, deliveryClass: 'IDEMPOTENT' },
     ],
     ['a held record that was never refused', 'held', { ...HELD, wasRefused: () => false }],
+    ['a record that was refused and is not on the list', 'lost', { ...SET_ASIDE, setAside: 0 }],
+    ['more records on the list than were refused', 'held', { ...SET_ASIDE, setAside: 2 }],
+    [
+      'a record set aside that was never refused',
+      'lost',
+      { ...SET_ASIDE, wasRefused: () => false },
+    ],
+    [
+      'a success with a record set aside',
+      'books',
+      { ...SET_ASIDE, runs: [{ ...RUN, written: 5, quarantined: 1 }] },
+    ],
     ['an intent without its page', 'intent', { ...IN_DOUBT, openPages: [] }],
     ['books that do not balance', 'books', { runs: [{ ...RUN, read: 7 }] }],
     [

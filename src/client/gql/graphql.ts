@@ -161,7 +161,7 @@ export type Counters = {
   __typename?: 'Counters';
   /** Sent, and nobody knows whether they arrived. */
   inDoubt: Scalars['Float']['output'];
-  /** Set aside after having been rejected in several runs. */
+  /** Set aside in this run, after having been rejected in several runs. */
   quarantined: Scalars['Float']['output'];
   /** Records read from the source. */
   read: Scalars['Float']['output'];
@@ -169,7 +169,7 @@ export type Counters = {
   rejected: Scalars['Float']['output'];
   /** Delivered before, so not sent again. */
   replayed: Scalars['Float']['output'];
-  /** Moved on in the source, or superseded by a later record. */
+  /** Moved on in the source, superseded by a later record, or set aside before. */
   skipped: Scalars['Float']['output'];
   /** Written to the destination in this run. */
   written: Scalars['Float']['output'];
@@ -248,6 +248,8 @@ export type CursorResetPreview = {
   openPages: Scalars['Int']['output'];
   /** Why some records are not protected even now; empty: everything is. */
   protectionGaps: Array<ProtectionGap>;
+  /** Records set aside that would be taken off the list: tried again as far as the source still has them, and gone where it does not. */
+  quarantinedRecords: Scalars['Int']['output'];
   /** How many records the next run will read: those of the stream, as its source last told; 0 when nothing was read yet, null where nobody can tell. */
   recordsToRead?: Maybe<Scalars['Float']['output']>;
   /** Until then what the ledger remembers is not written again, as long as it is read as it was: at the same place of the source, with the same content. From then on it is, bit by bit. Null: nothing is protected. */
@@ -288,6 +290,32 @@ export type DeliverySettlement =
   | 'DELIVERED'
   /** The destination does not have it: the next run sends it. */
   | 'SEND_AGAIN';
+
+/** Records to give up. */
+export type DiscardRecordsInput = {
+  /** Why, for those who will ask later. */
+  reason: Scalars['String']['input'];
+  /** At most 1,000 of them. */
+  recordIds: Array<Scalars['ID']['input']>;
+  /** The id of their sync. */
+  syncId: Scalars['ID']['input'];
+};
+
+/** What the mutation did, or why it was refused. A refusal changed nothing. */
+export type DiscardRecordsResult = AlreadyRunning | DiscardedRecords | InvalidInput | NotFound;
+
+/** What was given up. */
+export type DiscardedRecords = {
+  __typename?: 'DiscardedRecords';
+  /** How many records were discarded. */
+  discarded: Scalars['Int']['output'];
+  /** What was done with each record that was named. */
+  records: Array<RecordResult>;
+  /** What was done. */
+  status: CommandStatus;
+  /** The sync they belong to. */
+  sync: Sync;
+};
 
 /** One kind of failure. `{subject}` stands for the tool or step that the failure names. */
 export type FailureCatalogueEntry = {
@@ -400,10 +428,14 @@ export type Mutation = {
   createConnection: CreateConnectionResult;
   /** Saves a new sync as a draft. It runs once it is published. */
   createSync: CreateSyncResult;
+  /** Gives up records that were set aside: they are never sent, and their rows are removed. */
+  discardRecords: DiscardRecordsResult;
   /** Stops a sync: nothing new starts, a queued run is closed, a running one stops at its next safe point. */
   pauseSync: PauseSyncResult;
   /** Makes the draft the version that runs, and the sync active. */
   publishSync: PublishSyncResult;
+  /** Brings back records that were set aside, and queues a run, which sends them before anything else. They are mapped as the version says that is published then. */
+  redriveRecords: RedriveRecordsResult;
   /** Takes a sync back to the beginning of its source: its next run reads everything again. What the ledger still protects is not written again, unless an older record of the same contact is; cursorResetPreview tells beforehand. */
   resetCursor: ResetCursorResult;
   /** Resumes a sync that a person paused. After the breaker, publish it again instead. */
@@ -438,6 +470,12 @@ export type MutationCreateSyncArgs = {
 
 
 /** What can be done. Each mutation is one transaction: done as a whole, or refused. */
+export type MutationDiscardRecordsArgs = {
+  input: DiscardRecordsInput;
+};
+
+
+/** What can be done. Each mutation is one transaction: done as a whole, or refused. */
 export type MutationPauseSyncArgs = {
   input: PauseSyncInput;
 };
@@ -446,6 +484,12 @@ export type MutationPauseSyncArgs = {
 /** What can be done. Each mutation is one transaction: done as a whole, or refused. */
 export type MutationPublishSyncArgs = {
   input: PublishSyncInput;
+};
+
+
+/** What can be done. Each mutation is one transaction: done as a whole, or refused. */
+export type MutationRedriveRecordsArgs = {
+  input: RedriveRecordsInput;
 };
 
 
@@ -746,30 +790,115 @@ export type QuerySyncsConnectionEdge = {
   node: Sync;
 };
 
+/** One record that a mutation was given, and what it did with it. */
+export type RecordResult = {
+  __typename?: 'RecordResult';
+  /** The id of the record. */
+  recordId: Scalars['ID']['output'];
+  /** What was done. */
+  status: RecordStatus;
+};
+
+/** What a mutation did with one record that it was given. */
+export type RecordStatus =
+  /** It did what it was asked. */
+  | 'DONE'
+  /** It was sent, and may have been written: settle that first (settleDelivery), or bring it back once more. */
+  | 'IN_DOUBT'
+  /** Nothing was changed: it is held, on its way, or over; its state tells. */
+  | 'NOOP'
+  /** The sync has no such record. */
+  | 'NOT_FOUND'
+  /** Its row was not kept, so there is nothing that could be sent. */
+  | 'NOT_KEPT'
+  /** It is brought back: the run that was queued sends it. */
+  | 'STARTED';
+
+/** Records to bring back. */
+export type RedriveRecordsInput = {
+  /** At most 1,000 of them; not given, all records of the sync that are set aside. */
+  recordIds?: InputMaybe<Array<Scalars['ID']['input']>>;
+  /** The id of their sync. */
+  syncId: Scalars['ID']['input'];
+};
+
+/** What the mutation did, or why it was refused. A refusal changed nothing. */
+export type RedriveRecordsResult = AlreadyRunning | InvalidInput | NotFound | NotPublished | RedrivenRecords | SyncPaused;
+
+/** What was brought back. */
+export type RedrivenRecords = {
+  __typename?: 'RedrivenRecords';
+  /** What was done with each record that was named. */
+  records: Array<RecordResult>;
+  /** How many records were brought back. */
+  redriven: Scalars['Int']['output'];
+  /** The run that sends them; null where there is nothing to send. */
+  run?: Maybe<Run>;
+  /** `STARTED`, or `NOOP` where there is nothing to bring back. */
+  status: CommandStatus;
+  /** The sync they belong to. */
+  sync: Sync;
+};
+
 /** Why a mutation was not carried out. Nothing was changed. */
 export type Refusal = {
   /** The reason, in full sentences. */
   message: Scalars['String']['output'];
 };
 
-/** A record that was not written. Its page stays open, and the next run tries it again. */
+/** A record that was not written. Its content is never shown. */
 export type RejectedRecord = {
   __typename?: 'RejectedRecord';
+  /** Whether it can be brought back: it is set aside, and its row was kept. A row that could not be read, or is larger than 1 MiB, was not. */
+  canBeRedriven: Scalars['Boolean']['output'];
+  /** When it was delivered, superseded or discarded; null while it waits. It leaves the list 7 days later. */
+  endedAt?: Maybe<Scalars['DateTime']['output']>;
+  /** When it was rejected for the first time. */
+  firstRejectedAt: Scalars['DateTime']['output'];
+  /** The run that rejected it first. */
+  firstRun?: Maybe<Run>;
+  /** Names it in redriveRecords and discardRecords. */
+  id: Scalars['ID']['output'];
+  /** The run that rejected it last. */
+  lastRun?: Maybe<Run>;
+  /** Its page, as its delivery key begins: the key is sent with every request. */
+  page: Scalars['String']['output'];
   /** Its position in its page, from 0. */
   position: Scalars['Int']['output'];
+  /** When it was set aside; null for one that is held. */
+  quarantinedAt?: Maybe<Scalars['DateTime']['output']>;
   /** Why: the destination's words, or the line of the source and what is wrong. */
   reason: Scalars['String']['output'];
   /** When it was rejected last. */
   rejectedAt: Scalars['DateTime']['output'];
   /** In how many runs it was rejected. */
   runs: Scalars['Int']['output'];
+  /** Where it stands. */
+  state: RejectedRecordState;
+  /** The sync it belongs to. */
+  sync: Sync;
 };
+
+/** Where a rejected record stands. */
+export type RejectedRecordState =
+  /** It was brought back, and delivered. */
+  | 'DELIVERED'
+  /** A person gave it up. */
+  | 'DISCARDED'
+  /** Its page stays open, and every run tries it again. */
+  | 'HELD'
+  /** It is set aside: no run reads or sends it until it is brought back. */
+  | 'QUARANTINED'
+  /** It was brought back: the next run sends it, unless it is in doubt. */
+  | 'REDRIVING'
+  /** A later record of the same identity was delivered: it is not sent any more. */
+  | 'SUPERSEDED';
 
 /** What happens to a record that the destination rejects. */
 export type RejectionPolicy =
   /** Every run tries it again until it is accepted or superseded. */
   | 'HOLD'
-  /** It is set aside once it was rejected in 3 runs. */
+  /** It is set aside once it was rejected in 3 runs: see redriveRecords. Until then it is held. */
   | 'QUARANTINE';
 
 /** A sync to take back to the beginning of its source. */
@@ -893,6 +1022,8 @@ export type RunCancellation = {
 
 /** Why a run was started. */
 export type RunCause =
+  /** Somebody brought back records that were set aside. */
+  | 'REDRIVE'
   /** Somebody retried another run. */
   | 'RETRY'
   /** Somebody asked for it. */
@@ -1117,6 +1248,8 @@ export type Sync = Node & {
   pause?: Maybe<SyncPause>;
   /** The publication under which it runs; null for a draft. */
   publication?: Maybe<Publication>;
+  /** Its rejected records, those rejected first before the others. Read forwards only. */
+  rejectedRecords: SyncRejectedRecordsConnection;
   /** Its runs, newest first. */
   runs: SyncRunsConnection;
   /** Where it stands. */
@@ -1138,6 +1271,16 @@ export type SyncDeliveriesInDoubtArgs = {
 /** Reads a source page by page, maps each record and writes it to a destination. */
 export type SyncNextFiresArgs = {
   first?: InputMaybe<Scalars['Int']['input']>;
+};
+
+
+/** Reads a source page by page, maps each record and writes it to a destination. */
+export type SyncRejectedRecordsArgs = {
+  after?: InputMaybe<Scalars['String']['input']>;
+  before?: InputMaybe<Scalars['String']['input']>;
+  first?: InputMaybe<Scalars['Int']['input']>;
+  last?: InputMaybe<Scalars['Int']['input']>;
+  states?: InputMaybe<Array<RejectedRecordState>>;
 };
 
 
@@ -1212,6 +1355,24 @@ export type SyncPaused = Refusal & {
   __typename?: 'SyncPaused';
   /** The reason, in full sentences. */
   message: Scalars['String']['output'];
+};
+
+/** One page of a list, newest entries first. */
+export type SyncRejectedRecordsConnection = {
+  __typename?: 'SyncRejectedRecordsConnection';
+  /** The entries of the page. */
+  edges: Array<SyncRejectedRecordsConnectionEdge>;
+  /** Where the page lies in the list. */
+  pageInfo: PageInfo;
+};
+
+/** One entry of a page. */
+export type SyncRejectedRecordsConnectionEdge = {
+  __typename?: 'SyncRejectedRecordsConnectionEdge';
+  /** Where the entry lies in the list; to be treated as opaque. */
+  cursor: Scalars['String']['output'];
+  /** The entry itself. */
+  node: RejectedRecord;
 };
 
 /** One page of a list, newest entries first. */
@@ -1329,7 +1490,7 @@ export type RunQueryVariables = Exact<{
 }>;
 
 
-export type RunQuery = { __typename?: 'Query', run?: { __typename?: 'Run', progressNote?: string | null, willRetry: boolean, nextAttemptAt?: string | null, attemptAllowance: number, resolvedAt?: string | null, id: string, status: RunStatus, isTerminal: boolean, outcome?: RunOutcome | null, cause: RunCause, requestedBy?: string | null, isCatchingUp: boolean, totalRecords?: number | null, createdAt: string, startedAt?: string | null, finishedAt?: string | null, durationMs?: number | null, owner?: FailureOwner | null, attempts: Array<{ __typename?: 'Attempt', number: number, workerId: string, startedAt: string, finishedAt?: string | null, outcome?: AttemptOutcome | null, failure?: { __typename?: 'RunFailure', code: FailureCode, whatHappened: string, step?: RunStep | null, detail?: string | null } | null }>, rejectedRecords: { __typename?: 'RunRejectedRecordsConnection', edges: Array<{ __typename?: 'RunRejectedRecordsConnectionEdge', node: { __typename?: 'RejectedRecord', position: number, reason: string, runs: number, rejectedAt: string } }>, pageInfo: { __typename?: 'PageInfo', hasNextPage: boolean, endCursor?: string | null } }, retryOf?: { __typename?: 'Run', id: string } | null, retriedBy?: { __typename?: 'Run', id: string, status: RunStatus } | null, resolvedBy?: { __typename?: 'Run', id: string } | null, counters: { __typename?: 'Counters', read: number, written: number, replayed: number, rejected: number, inDoubt: number, quarantined: number, skipped: number }, failure?: { __typename?: 'RunFailure', code: FailureCode, whatHappened: string, whatToDo: string, owner: FailureOwner, step?: RunStep | null, detail?: string | null, runId: string } | null, sync: { __typename?: 'Sync', id: string, name: string } } | null };
+export type RunQuery = { __typename?: 'Query', run?: { __typename?: 'Run', progressNote?: string | null, willRetry: boolean, nextAttemptAt?: string | null, attemptAllowance: number, resolvedAt?: string | null, id: string, status: RunStatus, isTerminal: boolean, outcome?: RunOutcome | null, cause: RunCause, requestedBy?: string | null, isCatchingUp: boolean, totalRecords?: number | null, createdAt: string, startedAt?: string | null, finishedAt?: string | null, durationMs?: number | null, owner?: FailureOwner | null, attempts: Array<{ __typename?: 'Attempt', number: number, workerId: string, startedAt: string, finishedAt?: string | null, outcome?: AttemptOutcome | null, failure?: { __typename?: 'RunFailure', code: FailureCode, whatHappened: string, step?: RunStep | null, detail?: string | null } | null }>, rejectedRecords: { __typename?: 'RunRejectedRecordsConnection', edges: Array<{ __typename?: 'RunRejectedRecordsConnectionEdge', node: { __typename?: 'RejectedRecord', id: string, state: RejectedRecordState, position: number, reason: string, runs: number, rejectedAt: string } }>, pageInfo: { __typename?: 'PageInfo', hasNextPage: boolean, endCursor?: string | null } }, retryOf?: { __typename?: 'Run', id: string } | null, retriedBy?: { __typename?: 'Run', id: string, status: RunStatus } | null, resolvedBy?: { __typename?: 'Run', id: string } | null, counters: { __typename?: 'Counters', read: number, written: number, replayed: number, rejected: number, inDoubt: number, quarantined: number, skipped: number }, failure?: { __typename?: 'RunFailure', code: FailureCode, whatHappened: string, whatToDo: string, owner: FailureOwner, step?: RunStep | null, detail?: string | null, runId: string } | null, sync: { __typename?: 'Sync', id: string, name: string } } | null };
 
 export type RunSummaryFragment = { __typename?: 'Run', id: string, status: RunStatus, isTerminal: boolean, outcome?: RunOutcome | null, cause: RunCause, requestedBy?: string | null, isCatchingUp: boolean, totalRecords?: number | null, createdAt: string, startedAt?: string | null, finishedAt?: string | null, durationMs?: number | null, owner?: FailureOwner | null, counters: { __typename?: 'Counters', read: number, written: number, replayed: number, rejected: number, inDoubt: number, quarantined: number, skipped: number }, failure?: { __typename?: 'RunFailure', code: FailureCode, whatHappened: string, whatToDo: string, owner: FailureOwner, step?: RunStep | null, detail?: string | null, runId: string } | null, sync: { __typename?: 'Sync', id: string, name: string } };
 
@@ -1537,6 +1698,45 @@ export type FailuresQueryVariables = Exact<{
 
 export type FailuresQuery = { __typename?: 'Query', failures: { __typename?: 'QueryFailuresConnection', edges: Array<{ __typename?: 'QueryFailuresConnectionEdge', node: { __typename?: 'Run', id: string, status: RunStatus, isTerminal: boolean, outcome?: RunOutcome | null, cause: RunCause, requestedBy?: string | null, isCatchingUp: boolean, totalRecords?: number | null, createdAt: string, startedAt?: string | null, finishedAt?: string | null, durationMs?: number | null, owner?: FailureOwner | null, counters: { __typename?: 'Counters', read: number, written: number, replayed: number, rejected: number, inDoubt: number, quarantined: number, skipped: number }, failure?: { __typename?: 'RunFailure', code: FailureCode, whatHappened: string, whatToDo: string, owner: FailureOwner, step?: RunStep | null, detail?: string | null, runId: string } | null, sync: { __typename?: 'Sync', id: string, name: string } } }>, pageInfo: { __typename?: 'PageInfo', hasNextPage: boolean, endCursor?: string | null } } };
 
+export type RejectedRecordsQueryVariables = Exact<{
+  syncId: Scalars['ID']['input'];
+  states?: InputMaybe<Array<RejectedRecordState> | RejectedRecordState>;
+  first?: InputMaybe<Scalars['Int']['input']>;
+  after?: InputMaybe<Scalars['String']['input']>;
+}>;
+
+
+export type RejectedRecordsQuery = { __typename?: 'Query', sync?: { __typename?: 'Sync', rejectedRecords: { __typename?: 'SyncRejectedRecordsConnection', edges: Array<{ __typename?: 'SyncRejectedRecordsConnectionEdge', node: { __typename?: 'RejectedRecord', id: string, state: RejectedRecordState, position: number, page: string, reason: string, runs: number, canBeRedriven: boolean, firstRejectedAt: string, rejectedAt: string, quarantinedAt?: string | null, endedAt?: string | null, firstRun?: { __typename?: 'Run', id: string } | null, lastRun?: { __typename?: 'Run', id: string } | null, sync: { __typename?: 'Sync', id: string } } }>, pageInfo: { __typename?: 'PageInfo', hasNextPage: boolean, endCursor?: string | null } } } | null };
+
+export type RedriveRecordsMutationVariables = Exact<{
+  syncId: Scalars['ID']['input'];
+  recordIds?: InputMaybe<Array<Scalars['ID']['input']> | Scalars['ID']['input']>;
+}>;
+
+
+export type RedriveRecordsMutation = { __typename?: 'Mutation', redriveRecords:
+    | { __typename: 'AlreadyRunning', runId: string, message: string }
+    | { __typename: 'InvalidInput', message: string, problems: Array<{ __typename?: 'InputProblem', field: string, reason: string }> }
+    | { __typename: 'NotFound', field: string, message: string }
+    | { __typename: 'NotPublished', message: string }
+    | { __typename: 'RedrivenRecords', redriven: number, done: CommandStatus, run?: { __typename?: 'Run', id: string, status: RunStatus, cause: RunCause } | null, records: Array<{ __typename?: 'RecordResult', recordId: string, status: RecordStatus }>, sync: { __typename?: 'Sync', id: string } }
+    | { __typename: 'SyncPaused', message: string }
+   };
+
+export type DiscardRecordsMutationVariables = Exact<{
+  syncId: Scalars['ID']['input'];
+  recordIds: Array<Scalars['ID']['input']> | Scalars['ID']['input'];
+  reason: Scalars['String']['input'];
+}>;
+
+
+export type DiscardRecordsMutation = { __typename?: 'Mutation', discardRecords:
+    | { __typename: 'AlreadyRunning', runId: string, message: string }
+    | { __typename: 'DiscardedRecords', discarded: number, done: CommandStatus, records: Array<{ __typename?: 'RecordResult', recordId: string, status: RecordStatus }>, sync: { __typename?: 'Sync', id: string } }
+    | { __typename: 'InvalidInput', message: string, problems: Array<{ __typename?: 'InputProblem', field: string, reason: string }> }
+    | { __typename: 'NotFound', field: string, message: string }
+   };
+
 export type CancelRunMutationVariables = Exact<{
   runId: Scalars['ID']['input'];
   reason: Scalars['String']['input'];
@@ -1554,7 +1754,7 @@ export type CursorResetPreviewQueryVariables = Exact<{
 }>;
 
 
-export type CursorResetPreviewQuery = { __typename?: 'Query', cursorResetPreview?: { __typename?: 'CursorResetPreview', recordsToRead?: number | null, replayProtectedUntil?: string | null, protectionGaps: Array<ProtectionGap>, openPages: number, heldRecords: number, deliveriesInDoubt: number, runInFlight?: { __typename?: 'Run', id: string } | null } | null };
+export type CursorResetPreviewQuery = { __typename?: 'Query', cursorResetPreview?: { __typename?: 'CursorResetPreview', recordsToRead?: number | null, replayProtectedUntil?: string | null, protectionGaps: Array<ProtectionGap>, openPages: number, heldRecords: number, quarantinedRecords: number, deliveriesInDoubt: number, runInFlight?: { __typename?: 'Run', id: string } | null } | null };
 
 export type ResetCursorMutationVariables = Exact<{
   syncId: Scalars['ID']['input'];
@@ -1863,6 +2063,8 @@ export const RunDocument = new TypedDocumentString(`
     rejectedRecords(first: 100) {
       edges {
         node {
+          id
+          state
           position
           reason
           runs
@@ -2488,6 +2690,131 @@ fragment AllCounters on Counters {
   quarantined
   skipped
 }`) as unknown as TypedDocumentString<FailuresQuery, FailuresQueryVariables>;
+export const RejectedRecordsDocument = new TypedDocumentString(`
+    query RejectedRecords($syncId: ID!, $states: [RejectedRecordState!], $first: Int, $after: String) {
+  sync(id: $syncId) {
+    rejectedRecords(states: $states, first: $first, after: $after) {
+      edges {
+        node {
+          id
+          state
+          position
+          page
+          reason
+          runs
+          canBeRedriven
+          firstRejectedAt
+          rejectedAt
+          quarantinedAt
+          endedAt
+          firstRun {
+            id
+          }
+          lastRun {
+            id
+          }
+          sync {
+            id
+          }
+        }
+      }
+      pageInfo {
+        hasNextPage
+        endCursor
+      }
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<RejectedRecordsQuery, RejectedRecordsQueryVariables>;
+export const RedriveRecordsDocument = new TypedDocumentString(`
+    mutation RedriveRecords($syncId: ID!, $recordIds: [ID!]) {
+  redriveRecords(input: {syncId: $syncId, recordIds: $recordIds}) {
+    __typename
+    ... on RedrivenRecords {
+      done: status
+      redriven
+      run {
+        id
+        status
+        cause
+      }
+      records {
+        recordId
+        status
+      }
+      sync {
+        id
+      }
+    }
+    ...Refused
+  }
+}
+    fragment Refused on Refusal {
+  message
+  ... on InvalidInput {
+    problems {
+      field
+      reason
+    }
+  }
+  ... on NotFound {
+    field
+  }
+  ... on AlreadyRunning {
+    runId
+  }
+  ... on NothingToRetry {
+    latestRetryId
+  }
+  ... on DeliveryInFlight {
+    settleableAt
+  }
+  ... on AlreadySettled {
+    outcome
+  }
+}`) as unknown as TypedDocumentString<RedriveRecordsMutation, RedriveRecordsMutationVariables>;
+export const DiscardRecordsDocument = new TypedDocumentString(`
+    mutation DiscardRecords($syncId: ID!, $recordIds: [ID!]!, $reason: String!) {
+  discardRecords(input: {syncId: $syncId, recordIds: $recordIds, reason: $reason}) {
+    __typename
+    ... on DiscardedRecords {
+      done: status
+      discarded
+      records {
+        recordId
+        status
+      }
+      sync {
+        id
+      }
+    }
+    ...Refused
+  }
+}
+    fragment Refused on Refusal {
+  message
+  ... on InvalidInput {
+    problems {
+      field
+      reason
+    }
+  }
+  ... on NotFound {
+    field
+  }
+  ... on AlreadyRunning {
+    runId
+  }
+  ... on NothingToRetry {
+    latestRetryId
+  }
+  ... on DeliveryInFlight {
+    settleableAt
+  }
+  ... on AlreadySettled {
+    outcome
+  }
+}`) as unknown as TypedDocumentString<DiscardRecordsMutation, DiscardRecordsMutationVariables>;
 export const CancelRunDocument = new TypedDocumentString(`
     mutation CancelRun($runId: ID!, $reason: String!) {
   cancelRun(input: {runId: $runId, reason: $reason}) {
@@ -2540,6 +2867,7 @@ export const CursorResetPreviewDocument = new TypedDocumentString(`
     protectionGaps
     openPages
     heldRecords
+    quarantinedRecords
     deliveriesInDoubt
     runInFlight {
       id

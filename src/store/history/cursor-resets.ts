@@ -9,6 +9,7 @@ export type ResetFacts = {
   readonly totalRecords: number | null
   readonly openPages: number
   readonly heldRecords: number
+  readonly quarantinedRecords: number
   readonly inDoubt: number
   /** Milliseconds since 1970: the start of the oldest run whose deliveries still count; null: none does. */
   readonly oldestCountingMs: number | null
@@ -47,7 +48,10 @@ export async function findResetFacts(
             order by id desc
             limit 1) as "totalRecords",
            (select count(*)::int from open_page where sync_id = sync.id) as "openPages",
-           (select count(*)::int from held_record where sync_id = sync.id) as "heldRecords",
+           (select count(*)::int from held_record
+            where sync_id = sync.id and ordinal is null) as "heldRecords",
+           (select count(*)::int from held_record
+            where sync_id = sync.id and ordinal is not null and ended_at is null) as "quarantinedRecords",
            (select coalesce(sum(cardinality(positions)), 0)::int from delivery_intent
             where sync_id = sync.id and delivery_class = 'none') as "inDoubt",
            (select floor(extract(epoch from min(greatest(started_at, since))) * 1000)::float8

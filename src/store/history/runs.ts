@@ -1,4 +1,4 @@
-/** Runs as people see them: history, attempts, the DLQ, rejected records. Every read names the workspace (I13). */
+/** Runs as people see them: history, attempts, the DLQ. Every read names the workspace (I13). */
 import { and, asc, eq, inArray, isNull, ne, or, type SQL, sql } from 'drizzle-orm'
 import {
   FAILURE_CATALOGUE,
@@ -10,7 +10,7 @@ import type { RunProgress } from '../../domain/progress.ts'
 import type { RunStatus } from '../../domain/run.ts'
 import type { Handle } from '../database.ts'
 import { PROGRESS_COLUMNS, type ProgressRow, toProgress } from '../run-progress.ts'
-import { attempt, heldRecord, run } from '../schema.ts'
+import { attempt, run } from '../schema.ts'
 import { type KeysetPage, keysetOrder, keysetRange } from './keyset.ts'
 
 const COLUMNS = {
@@ -187,46 +187,6 @@ export async function findAttempts(handle: Handle, runIds: readonly string[]) {
 }
 
 export type HistoricAttempt = Awaited<ReturnType<typeof findAttempts>>[number]
-
-/** Where a held record lies: its page's digest and its position in that page. */
-export interface HeldRecordKey {
-  /** 32 hexadecimal characters. */
-  readonly pageDigest: string
-  readonly position: number
-}
-
-/** The records that a run could not write, in the order of their pages' digests. */
-export async function listHeldRecords(
-  handle: Handle,
-  workspaceId: string,
-  options: { readonly runId: string; readonly after: HeldRecordKey | null; readonly limit: number },
-) {
-  const { runId, after, limit } = options
-  return await handle.orm
-    .select({
-      pageDigest: sql<string>`encode(${heldRecord.pageDigest}, 'hex')`,
-      position: heldRecord.position,
-      reason: heldRecord.reason,
-      runs: heldRecord.runs,
-      rejectedAt: heldRecord.rejectedAt,
-    })
-    .from(heldRecord)
-    .innerJoin(run, and(eq(run.id, heldRecord.lastRunId), eq(run.workspaceId, workspaceId)))
-    .where(
-      and(
-        eq(heldRecord.lastRunId, runId),
-        eq(heldRecord.isSuperseded, false),
-        after === null
-          ? undefined
-          : sql`(${heldRecord.pageDigest}, ${heldRecord.position})
-              > (decode(${after.pageDigest}, 'hex'), ${after.position}::integer)`,
-      ),
-    )
-    .orderBy(asc(heldRecord.pageDigest), asc(heldRecord.position))
-    .limit(limit)
-}
-
-export type HistoricHeldRecord = Awaited<ReturnType<typeof listHeldRecords>>[number]
 
 /** Where a run stands; null: the workspace has no such run. */
 export async function findProgress(
