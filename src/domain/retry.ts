@@ -34,6 +34,32 @@ export function decideAfterFailure(
   return { verb: 'postpone', delayMs: Math.max(backoffMs, retryAfterMs ?? 0) }
 }
 
+/** Interruptions in a row, without a checkpoint between them, that do not count as attempts. */
+export const MAX_FREE_INTERRUPTIONS = 5
+
+export type InterruptionDecision =
+  /** The attempt does not count. */
+  | { readonly verb: 'release'; readonly delayMs: number }
+  /** It counts like one that failed. */
+  | { readonly verb: 'count' }
+
+/**
+ * What follows an attempt that lost its database. That is nobody's fault who owns the run, so it does not
+ * count; but a run that loses its database time after time may be what ends it, so that neither the
+ * number nor the pace of its attempts is left open. The first one is followed at once: the database
+ * answers again, or nobody could be told.
+ */
+export function decideAfterInterruption(
+  interruptionsInARow: number,
+  policy: RetryPolicy,
+): InterruptionDecision {
+  if (interruptionsInARow >= MAX_FREE_INTERRUPTIONS) {
+    return { verb: 'count' }
+  }
+  const backoffMs = policy.firstBackoffMs * policy.backoffFactor ** (interruptionsInARow - 1)
+  return { verb: 'release', delayMs: interruptionsInARow === 0 ? 0 : backoffMs }
+}
+
 /** Tries of one call inside an attempt, the first one counted. */
 const MAX_CALL_TRIES = 4
 /** The longest wait between two tries that is sat out inside an attempt. */

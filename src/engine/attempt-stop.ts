@@ -8,6 +8,8 @@ import { CoordinationUnavailableError } from '../coordination/lease.ts'
 import { type Failure, failure, type Step } from '../domain/failure.ts'
 import { decideStop, type SyncStatus } from '../domain/sync.ts'
 import { unreachable } from '../runtime/assert.ts'
+import { MissingPartitionError } from '../store/partitions.ts'
+import { findUnavailable } from '../store/unavailable.ts'
 
 export type StopCause =
   /** The attempt failed: the catalogue says what follows. `retryAfterMs`: the wait the other system asked for. */
@@ -18,6 +20,8 @@ export type StopCause =
   | { readonly kind: 'canceled' }
   /** This process is stopping; the run is handed back. */
   | { readonly kind: 'draining' }
+  /** The database was away or out of something: nobody's fault who owns the run, which is handed back. */
+  | { readonly kind: 'interrupted'; readonly failure: Failure }
 
 export class AttemptStop extends Error {
   override readonly name = 'AttemptStop'
@@ -86,6 +90,15 @@ export function stopCauseOf(error: unknown, step: Step | null): StopCause {
   }
   if (error instanceof CoordinationUnavailableError) {
     const told = failure('lease_unavailable', { ...at, detail: error.message })
+    return { kind: 'failed', failure: told, retryAfterMs: null }
+  }
+  const unavailable = findUnavailable(error)
+  if (unavailable) {
+    const told = failure('unclassified_exception', { ...at, detail: unavailable.message })
+    return { kind: 'interrupted', failure: told }
+  }
+  if (error instanceof MissingPartitionError) {
+    const told = failure('unclassified_exception', { ...at, detail: error.message })
     return { kind: 'failed', failure: told, retryAfterMs: null }
   }
   // The message of an unknown error may hold personal data (a driver's repeats the parameters).

@@ -23,7 +23,7 @@ import { countSetAside } from '../store/quarantine.ts'
 import { isRereading } from '../store/rereadings.ts'
 import type { RunHolder } from '../store/run-ends.ts'
 import { type ClaimedRun, setTotalRecords } from '../store/runs.ts'
-import { failAttempt, stopCauseOf, unlessStopped } from './attempt-stop.ts'
+import { failAttempt, type StopCause, stopCauseOf, unlessStopped } from './attempt-stop.ts'
 import { Silence } from './deliver-chunk.ts'
 import { endRun, type RunEnd } from './end-run.ts'
 import type { FaultHook } from './fault-points.ts'
@@ -102,10 +102,14 @@ export async function runAttempt(
     publisher.close()
     await lease.release()
   }
-  if (end.kind === 'stopped' && end.stop.kind === 'draining') {
+  if (end.kind === 'stopped' && isHandedBack(end.stop)) {
     // After the lease: whoever claims the run now finds nothing in its way.
     await bus.publish(WAKE_CHANNEL, {})
   }
+}
+
+function isHandedBack({ kind }: StopCause): boolean {
+  return kind === 'draining' || kind === 'interrupted'
 }
 
 interface AttemptContext {
@@ -191,7 +195,6 @@ async function createPageLoop(
     signal,
     retentionMs: parts.settings.retentionMs,
     runId: claimed.runId,
-    epoch: claimed.epoch,
     connectionId,
     endsOnBrokenRecord: config.onBrokenRecord === 'FAIL',
     isRereading: await isRereading(parts.database, claimed.syncId),

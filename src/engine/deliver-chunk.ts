@@ -11,14 +11,14 @@ import { failure } from '../domain/failure.ts'
 import { decideCallWait } from '../domain/retry.ts'
 import { assert, unreachable } from '../runtime/assert.ts'
 import type { Random } from '../runtime/random.ts'
-import { complete, type WrittenRecord } from '../store/ledger.ts'
+import type { WrittenRecord } from '../store/ledger.ts'
 import { AttemptStop, failAttempt } from './attempt-stop.ts'
 import { type CallAnswer, type CallContext, Calls, type ReservedIntent } from './calls.ts'
 import type { SendableRecord } from './prepare-page.ts'
+import { type AnswerContext, recordAnswer } from './record-answer.ts'
 
-export interface ChunkContext extends CallContext {
+export interface ChunkContext extends CallContext, AnswerContext {
   readonly random: Random
-  readonly epoch: number
   readonly silence: Silence
   hasHeldRecords(): boolean
 }
@@ -300,12 +300,12 @@ class Chunk {
       await this.#calls.forgetImport()
       return // nothing is known that was not known before
     }
-    const { database, epoch, ids } = this.#context
+    const { holder, ids } = this.#context
     const intentId = ids.next()
     const keepsImport = this.#calls.isImportOpen
-    const isRecorded = await complete(database, {
+    const isRecorded = await recordAnswer(this.#context, {
       intentId: this.#calls.intentId,
-      epoch,
+      epoch: holder.epoch,
       written,
       remaining: remaining.length > 0 ? { intentId, indexes: remaining, keepsImport } : null,
       hasHeldRecords: this.#context.hasHeldRecords(),

@@ -24,6 +24,7 @@ import { type ChunkResult, deliverChunk } from './deliver-chunk.ts'
 import { judgePage, type PageToDeliver, SUPERSEDED, type Verdict } from './judge-page.ts'
 import type { PreparedPage, PreparedRecord, SendableRecord } from './prepare-page.ts'
 import type { Quarantine } from './quarantine.ts'
+import { reserveOrDrop } from './record-answer.ts'
 import { holdRejected, toHold } from './rejections.ts'
 import { forgetOvertakenKeys, noteRewrittenRecords } from './rereading.ts'
 import { type DeliveryContext, reserveAndSend, rethrow, toChunk } from './send-records.ts'
@@ -73,13 +74,15 @@ export async function deliverPage(
     findOvertaken(page.records, allowed).every(({ kind }) => kind === 'sendable')
   const chunk = reservesAtOnce ? toChunk(context, allowed) : null
   const reservedAtMs = context.clock.monotonicMs()
-  const opened = await openPage(context.database, {
-    holder: context.holder,
-    page,
-    chunk,
-    resendsUnknown: context.writer.deliveryClass === 'idempotent',
-    retentionMs: context.retentionMs,
-  })
+  const opened = await reserveOrDrop(context, chunk?.intentId ?? null, () =>
+    openPage(context.database, {
+      holder: context.holder,
+      page,
+      chunk,
+      resendsUnknown: context.writer.deliveryClass === 'idempotent',
+      retentionMs: context.retentionMs,
+    }),
+  )
   if (!opened) {
     throw new AttemptStop({ kind: 'fenced_off' })
   }

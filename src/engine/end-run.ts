@@ -7,58 +7,43 @@
 import type { Failure } from '../domain/failure.ts'
 import { failure } from '../domain/failure.ts'
 import type { RunProgress } from '../domain/progress.ts'
-import { decideAfterFailure, type RetryPolicy } from '../domain/retry.ts'
+import { decideAfterFailure, decideAfterInterruption, type RetryPolicy } from '../domain/retry.ts'
 import { decideEnd, type EndOfRun } from '../domain/run.ts'
 import { unreachable } from '../runtime/assert.ts'
-import type { Clock } from '../runtime/clock.ts'
-import type { Logger } from '../runtime/logger.ts'
 import type { Database } from '../store/database.ts'
 import {
   cancelRun,
   completeRun,
   failRun,
+  findInterruptions,
+  type Interruption,
   postponeRun,
   type RunHolder,
   releaseRun,
 } from '../store/run-ends.ts'
 import type { ClaimedRun } from '../store/runs.ts'
 import type { StopCause } from './attempt-stop.ts'
+import { type KeepTryingParts, keepTrying } from './keep-trying.ts'
 
 export type RunEnd =
   | { readonly kind: 'end_of_source'; readonly totals: EndOfRun }
   | { readonly kind: 'stopped'; readonly stop: StopCause }
 
-export interface EndRunParts {
+export interface EndRunParts extends KeepTryingParts {
   readonly database: Database
-  readonly clock: Clock
-  readonly logger: Logger
   readonly settings: { readonly retry: RetryPolicy }
   readonly claimed: ClaimedRun
   readonly holder: RunHolder
-  /** Aborted when this process does not wait for a database any more that is away. */
-  readonly lateSignal: AbortSignal
 }
-
-/** Longest wait between two tries to record an end. */
-const MAX_WAIT_MS = 5_000
-/** Tries to record an end; with the waits between them about ten minutes. */
-const MAX_TRIES = 120
 
 /** Null: the run is another's. Throws when the database stayed away; recovery then finds the run dropped. */
 export async function endRun(parts: EndRunParts, end: RunEnd): Promise<RunProgress | null> {
-  const { logger, clock, lateSignal, holder } = parts
-  for (let tries = 1; ; tries += 1) {
-    try {
-      return await recordEnd(parts, end)
-    } catch (error) {
-      if (tries >= MAX_TRIES || lateSignal.aborted) {
-        throw error
-      }
-      logger.warn('run.end_not_recorded', { runId: holder.runId, tries }, error)
-      // Woken by the deadline it tries a last time.
-      await clock.sleep(Math.min(100 * 2 ** tries, MAX_WAIT_MS), lateSignal).catch(() => undefined)
-    }
+  const tried = {
+    runId: parts.holder.runId,
+    event: 'run.end_not_recorded',
+    isWorthAnother: () => true,
   }
+  return await keepTrying(parts, tried, () => recordEnd(parts, end))
 }
 
 function recordEnd(parts: EndRunParts, end: RunEnd): Promise<RunProgress | null> {
@@ -70,7 +55,9 @@ function recordEnd(parts: EndRunParts, end: RunEnd): Promise<RunProgress | null>
     case 'failed':
       return recordFailure(parts, stop.failure, stop.retryAfterMs)
     case 'draining':
-      return recordRelease(parts)
+      return recordRelease(parts, null)
+    case 'interrupted':
+      return recordInterruption(parts, stop.failure)
     case 'canceled':
       return recordCancel(parts)
     case 'fenced_off':
@@ -125,11 +112,27 @@ async function recordFailure(
   return await failRun(database, holder, told)
 }
 
-async function recordRelease(parts: EndRunParts): Promise<RunProgress | null> {
+async function recordInterruption(parts: EndRunParts, told: Failure): Promise<RunProgress | null> {
+  const { database, holder, settings } = parts
+  const interruptions = await findInterruptions(database, holder)
+  if (interruptions === null) {
+    return null
+  }
+  const decision = decideAfterInterruption(interruptions, settings.retry)
+  return decision.verb === 'count'
+    ? await recordFailure(parts, told, null)
+    : await recordRelease(parts, { failure: told, delayMs: decision.delayMs })
+}
+
+async function recordRelease(
+  parts: EndRunParts,
+  interruption: Interruption | null,
+): Promise<RunProgress | null> {
   const { database, holder, logger } = parts
-  const progress = await releaseRun(database, holder)
+  const progress = await releaseRun(database, holder, interruption)
   if (progress) {
-    logger.info('run.released', { runId: holder.runId })
+    const { failure: told, delayMs = 0 } = interruption ?? {}
+    logger.info('run.released', { runId: holder.runId, delayMs, why: told?.detail ?? 'draining' })
     return progress
   }
   const unwanted = failure('attestation_rule_not_active')

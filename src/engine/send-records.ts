@@ -19,6 +19,7 @@ import {
 import { waitForOpenImport } from './imports.ts'
 import type { LeftIntents } from './left-intents.ts'
 import type { SendableRecord } from './prepare-page.ts'
+import { reserveOrDrop } from './record-answer.ts'
 
 export interface DeliveryContext extends ChunkContext {
   readonly holder: RunHolder
@@ -108,7 +109,9 @@ async function reserveRecords(
   for (;;) {
     const reservedAtMs = clock.monotonicMs()
     const chunk = toChunk(context, records)
-    const reserved = await reserve(database, { holder, pageDigest, chunk })
+    const reserved = await reserveOrDrop(context, chunk.intentId, () =>
+      reserve(database, { holder, pageDigest, chunk }),
+    )
     if (reserved === 'fenced_off') {
       throw new AttemptStop({ kind: 'fenced_off' })
     }

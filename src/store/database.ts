@@ -13,7 +13,9 @@ import { drizzle, type PostgresJsDatabase } from 'drizzle-orm/postgres-js'
 import { migrate } from 'drizzle-orm/postgres-js/migrator'
 import postgres from 'postgres'
 import { InvariantError } from '../runtime/assert.ts'
+import { dense, denseQuery, sendUnsent } from './driver-rows.ts'
 import { type EmbeddedServer, startEmbedded } from './embedded/embedded.ts'
+import { nameUnavailable } from './unavailable.ts'
 
 /** Rows of a raw statement: 64-bit integers as numbers, bytea as bytes, dates and times as text. */
 export type Row = Readonly<Record<string, unknown>>
@@ -21,7 +23,7 @@ export type Row = Readonly<Record<string, unknown>>
 /** What a store function works through: the pool, or one transaction. */
 export interface Handle {
   readonly orm: PostgresJsDatabase
-  /** Runs one statement, prepared once a connection. Throws the driver's error. */
+  /** Runs one statement, prepared once a connection. Throws the driver's error, or {@link DatabaseUnavailableError}. */
   rows<R extends Row>(statement: SQL): Promise<readonly R[]>
 }
 
@@ -44,6 +46,8 @@ const MIGRATIONS = fileURLToPath(new URL('../../drizzle', import.meta.url))
 /** Any constant: every process of this product takes the same advisory lock to migrate. */
 const MIGRATION_LOCK_ID = 7_260_912
 const CONNECT_TIMEOUT_S = 10
+/** Between two statements of a migration. */
+const MIGRATION_IDLE_TIMEOUT_MS = 10_000
 const CLOSE_TIMEOUT_S = 5
 /** Longest wait between two tries to connect again. */
 const MAX_RECONNECT_WAIT_S = 1
@@ -71,6 +75,9 @@ export async function migrateServer(url: string): Promise<void> {
     onnotice: () => undefined,
     connect_timeout: CONNECT_TIMEOUT_S,
     fetch_types: false,
+    // Stopped in the middle of it, a process must not keep all others from their tables. No lock timeout:
+    // processes that start together wait for the first one, however long it takes.
+    connection: { idle_in_transaction_session_timeout: MIGRATION_IDLE_TIMEOUT_MS },
   })
   try {
     await client`select pg_advisory_lock(${MIGRATION_LOCK_ID})`
@@ -151,14 +158,18 @@ function wrap(client: postgres.Sql, server: EmbeddedServer | null): Database {
       const open: OpenTransaction = { name, isOpen: true }
       return currentTransaction.run(open, async () => {
         try {
-          return (await client.begin(async (inner) => {
-            const session = inner as unknown as postgres.Sql
-            const tx = drizzle(asClient(session, client))
-            return await work({
-              orm: tx,
-              rows: (statement) => runPrepared(session, dialect, statement),
-            })
-          })) as Awaited<ReturnType<typeof work>>
+          return (await sendUnsent(() =>
+            client.begin(async (inner) => {
+              const session = inner as unknown as postgres.Sql
+              const tx = drizzle(asClient(session, client))
+              return await work({
+                orm: tx,
+                rows: (statement) => runPrepared(session, dialect, statement),
+              })
+            }),
+          )) as Awaited<ReturnType<typeof work>>
+        } catch (error) {
+          throw nameUnavailable(error)
         } finally {
           open.isOpen = false
         }
@@ -177,9 +188,15 @@ async function runPrepared<R extends Row>(
   statement: SQL,
 ): Promise<readonly R[]> {
   const query = dialect.sqlToQuery(statement)
-  return await client.unsafe<R[]>(query.sql, query.params as postgres.ParameterOrJSON<never>[], {
-    prepare: true,
-  })
+  try {
+    const parameters = query.params as postgres.ParameterOrJSON<never>[]
+    const rows = await sendUnsent(() =>
+      client.unsafe<R[]>(query.sql, parameters, { prepare: true }),
+    )
+    return dense(rows)
+  } catch (error) {
+    throw nameUnavailable(error)
+  }
 }
 
 /** drizzle() sets type parsers on `options`, which a transaction's client lacks; they are the pool's. */
@@ -187,14 +204,16 @@ function asClient(session: postgres.Sql, pool: postgres.Sql): postgres.Sql {
   return Object.assign(session, { options: pool.options })
 }
 
-/** The pool as the query builder sees it: inside a transaction it throws. */
+/** The pool as the query builder sees it: inside a transaction it throws, and its answers have no holes. */
 function guardPool(client: postgres.Sql): postgres.Sql {
   return new Proxy(client, {
     get: (target, property, receiver) => {
       if (property === 'unsafe' || property === 'begin') {
         refuseInsideTransaction()
       }
-      return Reflect.get(target, property, receiver)
+      return property === 'unsafe'
+        ? (...args: Parameters<typeof client.unsafe>) => denseQuery(() => target.unsafe(...args))
+        : Reflect.get(target, property, receiver)
     },
   })
 }

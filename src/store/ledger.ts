@@ -15,6 +15,7 @@ import {
   RECORD_DIGEST_BYTES,
 } from '../domain/delivery.ts'
 import type { Handle } from './database.ts'
+import { ledgerDay, MissingPartitionError } from './partitions.ts'
 import { supersedeOlder } from './superseding.ts'
 
 /** The holder of a run, as far as the ledger cares. */
@@ -80,15 +81,17 @@ export interface OpenedPage {
   readonly isReserved: boolean
 }
 
-type OpenedRow = {
-  readonly completed: string | null
-  readonly isReserved: boolean
+type ReservedRow = {
   readonly isHeld: boolean
+  readonly isReserved: boolean
+  readonly hasPartition: boolean
 }
+
+type OpenedRow = ReservedRow & { readonly completed: string | null }
 
 /**
  * Stores a page as open, reads its completed keys and, where there are none, reserves its records. Null:
- * the fence was raised; nothing was stored.
+ * the fence was raised; nothing was stored. Throws {@link MissingPartitionError}.
  */
 export async function openPage(db: Handle, options: OpenPageOptions): Promise<OpenedPage | null> {
   const { holder, page, chunk, resendsUnknown, retentionMs } = options
@@ -113,12 +116,17 @@ export async function openPage(db: Handle, options: OpenPageOptions): Promise<Op
         and delivery_intent.redriven_ordinal is null
     ),
     completed as materialized (${completedKeys(page.pageDigest, retentionMs)}),
+    today as (${ledgerDay()}),
     reserved as (${chunk ? insertChunk(holder, page.pageDigest, chunk) : sql`select 1 from fence where false`})
     select exists (select from fence) as "isHeld", exists (select from reserved) as "isReserved",
+           exists (select from today) as "hasPartition",
            (select jsonb_agg(jsonb_build_array(position, record_digest, result))
             from completed)::text as completed`)
   if (!row?.isHeld) {
     return null
+  }
+  if (chunk && !row.hasPartition) {
+    throw new MissingPartitionError()
   }
   const completed = JSON.parse(row.completed ?? '[]') as [string, string, string | null][]
   return {
@@ -134,7 +142,7 @@ export async function openPage(db: Handle, options: OpenPageOptions): Promise<Op
 /** `import_open`: another import into the connection may still be going on; nothing was reserved. */
 export type Reserved = 'reserved' | 'fenced_off' | 'import_open'
 
-/** Reserves a chunk of a page that is stored. */
+/** Reserves a chunk of a page that is stored. Throws {@link MissingPartitionError}. */
 export async function reserve(
   db: Handle,
   options: {
@@ -144,13 +152,18 @@ export async function reserve(
   },
 ): Promise<Reserved> {
   const { holder, pageDigest, chunk } = options
-  const [row] = await db.rows<{ isHeld: boolean; isReserved: boolean }>(sql`/* ledger.reserve */
+  const [row] = await db.rows<ReservedRow>(sql`/* ledger.reserve */
     with fence as (${fenceOf(holder)}),
     completed as (select 1 where false),
+    today as (${ledgerDay()}),
     reserved as (${insertChunk(holder, pageDigest, chunk)})
-    select exists (select from fence) as "isHeld", exists (select from reserved) as "isReserved"`)
+    select exists (select from fence) as "isHeld", exists (select from reserved) as "isReserved",
+           exists (select from today) as "hasPartition"`)
   if (!row?.isHeld) {
     return 'fenced_off'
+  }
+  if (!row.hasPartition) {
+    throw new MissingPartitionError()
   }
   return row.isReserved ? 'reserved' : 'import_open'
 }
@@ -218,6 +231,15 @@ export async function complete(db: Handle, options: CompleteOptions): Promise<bo
   return rows.length > 0
 }
 
+/** Whether the holder's epoch is still the sync's. */
+export async function isCurrent(db: Handle, holder: LedgerHolder): Promise<boolean> {
+  const rows = await db.rows(sql`/* ledger.isCurrent */
+    select 1
+    from sync_fence
+    where sync_id = ${holder.syncId} and epoch = ${holder.epoch}`)
+  return rows.length > 0
+}
+
 /** The completed keys of a page, the newest of each position, as text in hexadecimal. */
 export function completedKeys(pageDigest: string, retentionMs: number) {
   const low = bytea(pageDigest)
@@ -254,10 +276,11 @@ function insertChunk(holder: LedgerHolder, pageDigest: string, chunk: Chunk) {
            ${`{${chunk.positions.join(',')}}`}::text::int[], ${bytea(chunk.recordDigests)},
            ${bytea(chunk.destinationIdentities)},
            decode(${chunk.redriven?.identities ?? null}::text, 'hex'),
-           ${chunk.redriven?.ordinal ?? null}::bigint, (now() at time zone 'UTC')::date,
+           ${chunk.redriven?.ordinal ?? null}::bigint, today.day,
            now() + ${chunk.quietMs}::float8 * interval '1 millisecond', ${chunk.importTag}::uuid,
            ${chunk.importTag !== null}
     from fence
+    cross join today
     where not exists (select from completed)
     on conflict (connection_id) where is_import_open do nothing
     returning 1`

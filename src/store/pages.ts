@@ -223,7 +223,8 @@ export function addToBooks(options: {
           skipped = run.skipped + ${counters.skipped},
           first_sends = run.first_sends + ${firstSends},
           first_sends_rejected = run.first_sends_rejected + ${firstSendsRejected},
-          event_n = run.event_n + 1, progress_at = now(), take_overs = 0
+          event_n = run.event_n + 1, progress_at = now(), take_overs = 0,
+          interruptions = 0
       from fence
       where run.id = ${holder.runId} and run.status = 'running'
         and run.worker_id = ${holder.workerId} and run.epoch = ${holder.epoch}

@@ -49,6 +49,26 @@ async function makePartition(tx: Handle, { name, day }: PartitionRow): Promise<v
     for values from (${sql.raw(`'${day}'`)}) to (${sql.raw(`('${day}'::date + 1)`)})`)
 }
 
+/** Today has no partition: nothing could be filed, so nothing was reserved. */
+export class MissingPartitionError extends Error {
+  override readonly name = 'MissingPartitionError'
+
+  constructor() {
+    super('The ledger has no partition for today, so nothing was reserved or sent.')
+  }
+}
+
+/** The day under which is filed what is reserved now, if its partition is there to take it. */
+export function ledgerDay() {
+  return sql`
+    select day
+    from (select (now() at time zone 'UTC')::date as day) as now_in_utc
+    where exists (
+      select from pg_inherits
+      where inhrelid = to_regclass('delivery_' || to_char(day, 'YYYYMMDD'))
+        and inhparent = 'delivery'::regclass and not inhdetachpending)`
+}
+
 /** Detaches and drops the partitions whose newest possible key is older than the retention and a day. */
 export async function dropExpiredPartitions(
   db: Handle,

@@ -5,7 +5,7 @@
  * it lost (I5); rows are locked in the order sync, fence, run. A person's wish (pause, cancel) that meets a
  * running run is carried out where the run ends: a run that nobody wants any more is not queued again (I15).
  */
-import { sql } from 'drizzle-orm'
+import { type SQL, sql } from 'drizzle-orm'
 import type { Failure } from '../domain/failure.ts'
 import type { RunProgress } from '../domain/progress.ts'
 import type { Handle } from './database.ts'
@@ -35,7 +35,7 @@ export async function completeRun(
       returning ${PROGRESS_COLUMNS}, run.retry_of, run.claims
     ),
     closed as (${closeAttempt('completed', null)}),
-    settled as (${settlePause()}),
+    settled as (${settlePause(sql`held`)}),
     retried (id, retry_of) as (
       select older.id, older.retry_of
       from ended
@@ -75,7 +75,7 @@ export async function failRun(
       returning ${PROGRESS_COLUMNS}, run.claims
     ),
     closed as (${closeAttempt('failed', failure)}),
-    settled as (${settlePause()})
+    settled as (${settlePause(sql`held`)})
     select * from ended`)
   return row ? toProgress(row) : null
 }
@@ -102,20 +102,46 @@ export async function postponeRun(
   return row ? toProgress(row) : null
 }
 
-/** running → queued, due now: the worker stops and hands the run back; the attempt does not count. Null as for {@link postponeRun}. */
-export async function releaseRun(db: Handle, holder: RunHolder): Promise<RunProgress | null> {
+/** Why a run is handed back that its worker could have gone on with, and how long nobody is to take it. */
+export interface Interruption {
+  readonly failure: Failure
+  readonly delayMs: number
+}
+
+/**
+ * running → queued: its worker stops (due now) or was interrupted, and hands the run back; the attempt does
+ * not count. Null as for {@link postponeRun}.
+ */
+export async function releaseRun(
+  db: Handle,
+  holder: RunHolder,
+  interruption: Interruption | null = null,
+): Promise<RunProgress | null> {
+  const { failure = null, delayMs = 0 } = interruption ?? {}
   const [row] = await db.rows<ProgressRow>(sql`/* runEnds.releaseRun */
     with held as (${heldRun(holder)}),
     ended as (
       update run
-      set status = 'queued', worker_id = null, event_n = run.event_n + 1, due_at = date_trunc('milliseconds', now())
+      set status = 'queued', worker_id = null, event_n = run.event_n + 1,
+          interruptions = run.interruptions + ${interruption ? 1 : 0}::integer,
+          due_at = date_trunc('milliseconds', now() + ${delayMs}::float8 * interval '1 millisecond')
       from held
       where run.id = held.id and held.is_wanted
       returning ${PROGRESS_COLUMNS}, run.claims
     ),
-    closed as (${closeAttempt('released', null)})
+    closed as (${closeAttempt('released', failure)})
     select * from ended`)
   return row ? toProgress(row) : null
+}
+
+/** How many attempts in a row lost the database, without a checkpoint. Null: the run is another's. */
+export async function findInterruptions(db: Handle, holder: RunHolder): Promise<number | null> {
+  const [row] = await db.rows<{ interruptions: number }>(sql`/* runEnds.findInterruptions */
+    select interruptions
+    from run
+    where id = ${holder.runId} and status = 'running' and worker_id = ${holder.workerId}
+      and epoch = ${holder.epoch}`)
+  return row?.interruptions ?? null
 }
 
 /** running → canceled, as a person asked. Null also when nobody did. */
@@ -130,7 +156,7 @@ export async function cancelRun(db: Handle, holder: RunHolder): Promise<RunProgr
       returning ${PROGRESS_COLUMNS}, run.claims
     ),
     closed as (${closeAttempt('canceled', null)}),
-    settled as (${settlePause()})
+    settled as (${settlePause(sql`held`)})
     select * from ended`)
   return row ? toProgress(row) : null
 }
@@ -140,8 +166,12 @@ function heldRun(holder: RunHolder) {
   return sql`
     select run.id,
            locked_sync.status = 'active' and run.cancel_requested_at is null as is_wanted,
+           locked_sync.status as sync_status, locked_sync.pause_cause,
            run.cancel_requested_at is not null as is_cancel_requested
-    from (select id, status from sync where id = ${holder.syncId} for no key update) as locked_sync
+    from (select id, status, pause_cause
+          from sync
+          where id = ${holder.syncId}
+          for no key update) as locked_sync
     cross join lateral (
       select sync_id
       from sync_fence
@@ -165,11 +195,16 @@ function closeAttempt(outcome: string, failure: Failure | null) {
     where attempt.run_id = ended."runId" and attempt.number = ended.claims`
 }
 
-/** A sync that was waiting for its run to stop is paused where that run ends. */
-export function settlePause() {
+/**
+ * A sync that was waiting for its run to stop is paused where that run ends. Whether it waits, and why, is
+ * what the statement saw when it had locked the sync (`sync_status` and `pause_cause` of `locked`). A pause
+ * that was committed while it waited for that is not in its snapshot: asked of the table itself, the sync
+ * would go on pausing for ever, and its constraints are checked on the row as the snapshot has it.
+ */
+export function settlePause(locked: SQL) {
   return sql`
     update sync
-    set status = 'paused', updated_at = now()
-    from ended
-    where sync.id = ended."syncId" and sync.status = 'pausing'`
+    set status = 'paused', pause_cause = locked.pause_cause, updated_at = now()
+    from ended, ${locked} as locked
+    where sync.id = ended."syncId" and locked.sync_status = 'pausing'`
 }

@@ -86,6 +86,8 @@ export const run = pgTable(
     claims: integer('claims').notNull().default(0),
     /** Take-overs since the last checkpoint. */
     takeOvers: integer('take_overs').notNull().default(0),
+    /** Attempts since the last checkpoint that lost the database. */
+    interruptions: integer('interruptions').notNull().default(0),
     epoch: count('epoch'),
     /** Orders the events of an epoch. */
     eventN: integer('event_n').notNull().default(0),

@@ -68,7 +68,7 @@ export async function sweepRun(
       returning ${PROGRESS_COLUMNS}, run.claims
     ),
     closed as (${closeTakenOver('swept', given.failure)}),
-    settled as (${settlePause()}),
+    settled as (${settlePause(sql`raised`)}),
     queued as (
       insert into run (id, workspace_id, sync_id, publication_id, cause, attempt_allowance)
       select ${given.nextRunId}::uuid, raised.workspace_id, raised.sync_id, raised.publication_id,

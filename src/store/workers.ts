@@ -109,7 +109,7 @@ export async function closeRunOfSilentWorker(
       returning ${PROGRESS_COLUMNS}, run.claims
     ),
     closed as (${closeTakenOver('recovered', failure)}),
-    settled as (${settlePause()})
+    settled as (${settlePause(sql`raised`)})
     select * from ended`)
   return row ? toProgress(row) : null
 }
@@ -130,7 +130,7 @@ export async function cancelRunOfSilentWorker(
       returning ${PROGRESS_COLUMNS}, run.claims
     ),
     closed as (${closeTakenOver('canceled', null)}),
-    settled as (${settlePause()})
+    settled as (${settlePause(sql`raised`)})
     select * from ended`)
   return row ? toProgress(row) : null
 }
@@ -146,7 +146,7 @@ export function raiseFence(seen: RunningRun, must: SQL) {
   return sql`
     update sync_fence
     set epoch = sync_fence.epoch + 1
-    from (select id, workspace_id, status, publication_id
+    from (select id, workspace_id, status, pause_cause, publication_id
           from sync
           where id = ${seen.syncId}
           for no key update) as locked_sync
@@ -161,17 +161,22 @@ export function raiseFence(seen: RunningRun, must: SQL) {
       where id = ${seen.runId} and sync_id = locked_fence.sync_id and status = 'running'
         and worker_id = ${seen.workerId} and epoch = ${seen.epoch}
       for no key update) as locked_run
-    cross join lateral (
-      -- Locked, so that a beat that comes while this waits is seen.
-      select beat_n
-      from (select beat_n from worker where id = ${seen.workerId} for share) as beating
-      union all
-      select -1
-      where not exists (select from worker where id = ${seen.workerId})) as last_beat
+    cross join lateral (${lastBeat(seen.workerId)}) as last_beat
     where sync_fence.sync_id = locked_fence.sync_id and last_beat.beat_n = ${seen.beatN}
       and ${must}
     returning sync_fence.epoch, sync_fence.sync_id, locked_sync.workspace_id,
-              locked_sync.status as sync_status, locked_sync.publication_id`
+              locked_sync.status as sync_status, locked_sync.pause_cause,
+              locked_sync.publication_id`
+}
+
+/** The worker's last beat, -1 for one without a row. Locked, so that a beat that comes while this waits is seen. */
+function lastBeat(workerId: string) {
+  return sql`
+    select beat_n
+    from (select beat_n from worker where id = ${workerId} for share) as beating
+    union all
+    select -1
+    where not exists (select from worker where id = ${workerId})`
 }
 
 export function closeTakenOver(outcome: string, failure: Failure | null) {

@@ -9,7 +9,7 @@ import { assert } from '../../src/runtime/assert.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
 import { sha256 } from '../../src/runtime/hash.ts'
 import { createIdSource, systemRandom } from '../../src/runtime/random.ts'
-import type { Database } from '../../src/store/database.ts'
+import type { Database, Handle } from '../../src/store/database.ts'
 import type { Chunk, PageToOpen } from '../../src/store/ledger.ts'
 import { makePartitions } from '../../src/store/partitions.ts'
 import type { RunHolder } from '../../src/store/run-ends.ts'
@@ -114,7 +114,7 @@ export async function seedClaimedRun(
 
 /** Claims one queued run that must be the only due one of its workspace. */
 export async function claimRun(
-  database: Database,
+  database: Handle,
   given: { readonly runId: string; readonly workerId: string; readonly workspaceId: string },
 ): Promise<{ readonly claimed: ClaimedRun; readonly holder: RunHolder }> {
   const { runId, workerId, workspaceId } = given

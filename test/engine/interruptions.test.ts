@@ -1,0 +1,284 @@
+/**
+ * The database goes away under a running attempt, at each of its statements: before it runs, and when it is
+ * committed but its answer is lost. That is nobody's fault who owns the run: nothing is lost, nothing is
+ * written twice or left in doubt, and no attempt is counted. The destination takes whatever it is sent, so
+ * that a record that is sent twice is there twice.
+ */
+import { sql } from 'drizzle-orm'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { MAX_FREE_INTERRUPTIONS } from '../../src/domain/retry.ts'
+import type { Database } from '../../src/store/database.ts'
+import type { NewRun } from '../../src/store/runs.ts'
+import { type Cut, type CutDatabase, createCutDatabase } from '../support/cut-database.ts'
+import { createTestDatabase, DATABASE_KINDS, type TestDatabase } from '../support/databases.ts'
+import { createEngineHarness, type EngineHarness } from '../support/engine-harness.ts'
+import {
+  type RecordingDestination,
+  startRecordingDestination,
+} from '../support/recording-destination.ts'
+import {
+  createScriptedSource,
+  type ScriptedSource,
+  scriptedRow,
+  scriptedRows,
+} from '../support/scripted-source.ts'
+import { createSignal } from '../support/signal.ts'
+import type { SeededSync } from '../support/store-seed.ts'
+import { WHOLE, waitForStoredEnd } from '../support/stored-end.ts'
+
+const KINDS = {
+  'class NONE, a call a page': { deliveryClass: 'NONE', path: 'PAGE' },
+  'class NONE, a call a record': { deliveryClass: 'NONE', path: 'RECORD', concurrency: 2 },
+  'class IDEMPOTENT, a call a page': { deliveryClass: 'IDEMPOTENT', path: 'PAGE' },
+} as const
+type Kind = keyof typeof KINDS
+
+/** The statements of an attempt, and which of their calls are cut: of the page that was open, of the new ones. */
+const STATEMENTS: Readonly<Record<string, readonly number[]>> = {
+  'pages.hasHeldRecords': [1],
+  'ledger.makeLeftIntentsDoubtful': [1],
+  'ledger.listLeftIntents': [1],
+  'runs.setTotalRecords': [1],
+  'pages.listOpenPages': [1],
+  'pages.findOpenPage': [1],
+  'pages.listHeldRecords': [1],
+  'ledger.openPage': [1, 2, 3],
+  'ledger.reserve': [1, 2],
+  'ledger.complete': [1, 2, 3],
+  'pages.checkpoint': [1, 2, 3],
+}
+
+describe.runIf(DATABASE_KINDS.includes('postgresql'))('a database that goes away', () => {
+  let test: TestDatabase
+  /** The test's own pool, and the workers', whose connections are ended. */
+  let database: Database
+  let workers: Database
+  let source: ScriptedSource
+  let destination: RecordingDestination
+  let harness: EngineHarness
+  let cutting: CutDatabase
+
+  beforeAll(async () => {
+    test = await createTestDatabase()
+    database = await test.open()
+    workers = await test.open()
+  })
+  afterAll(() => test.drop())
+  beforeEach(async () => {
+    source = createScriptedSource(scriptedRows(6))
+    Object.assign(source, { open: opensWithTotal(source) })
+    destination = await startRecordingDestination({ honoursKeys: false })
+    harness = createEngineHarness({ database, source, destination })
+    cutting = createCutDatabase(workers)
+  })
+  afterEach(async () => {
+    await harness.close()
+    await destination.close()
+  })
+
+  /** A sync whose first run held the record of the second page, and whose source has grown since. */
+  async function seedHeld(kind: Kind): Promise<SeededSync> {
+    const sync = await harness.seedSync({ pageSize: 2, objectOptions: KINDS[kind] })
+    destination.decide(({ body }) => {
+      if (KINDS[kind].path === 'PAGE') {
+        return { kind: 'results', of: (_, record) => (isHeld(record) ? REJECTED : WRITTEN) }
+      }
+      return isHeld(JSON.parse(body)) ? { kind: 'answer', status: 422 } : { kind: 'apply' }
+    })
+    const first = await harness.startEngine()
+    expect(await harness.run(sync)).toMatchObject({ status: 'partial', counters: { rejected: 1 } })
+    await first.stop()
+    destination.always({ kind: 'apply' })
+    for (let rank = 6; rank < 10; rank += 1) {
+      source.put(scriptedRow(`r${rank}`, rank))
+    }
+    return sync
+  }
+
+  async function runCut(sync: SeededSync, cuts: readonly Cut[], given: Partial<NewRun> = {}) {
+    cutting.cut(...cuts)
+    // Queued before the worker starts: its first claim finds it.
+    const runId = await harness.enqueue(sync, given)
+    await harness.startEngine({ database: cutting.database })
+    return await waitForStoredEnd(database, runId)
+  }
+
+  /** Every row once, whatever the destination was sent. */
+  const expectEachOnce = () => {
+    expect(destination.applied).toHaveLength(source.rows.size)
+    expect([...destination.effects.values()].filter((n) => n !== 1)).toEqual([])
+  }
+
+  describe.each(Object.keys(KINDS) as Kind[])('under an attempt (%s)', (kind) => {
+    const isAsked = (name: string) =>
+      name !== 'ledger.makeLeftIntentsDoubtful' || KINDS[kind].deliveryClass === 'NONE'
+    const isPage = KINDS[kind].path === 'PAGE'
+    const cases = Object.entries(STATEMENTS)
+      .filter(([name]) => isAsked(name))
+      .flatMap(([name, calls]) => calls.map((from) => ({ name, from })))
+      // A fresh page that goes out in one call is reserved with the statement that stores it.
+      .filter(({ name, from }) => !(name === 'ledger.reserve' && from > 1 && isPage))
+      .flatMap((one) => [
+        { ...one, when: 'before' as const },
+        { ...one, when: 'after' as const },
+      ])
+
+    it.each(cases)('$when its call $from of $name costs it nothing', async (cut) => {
+      const sync = await seedHeld(kind)
+      const run = await runCut(sync, [cut])
+      expect(cutting.cuts()).toBe(1)
+      expect(run).toMatchObject({ ...WHOLE, outcomes: ['released', 'completed'], told: GONE })
+      expect(run.written + run.replayed).toBe(run.read)
+      expectEachOnce()
+    })
+
+    it('has no statement that is not cut here', async () => {
+      await runCut(await seedHeld(kind), [])
+      const stored = [...cutting.names].filter((name) => /^(ledger|pages|runs)\./.test(name))
+      expect(stored.sort()).toEqual(
+        [...Object.keys(STATEMENTS).filter(isAsked), 'runs.claimRuns'].sort(),
+      )
+    })
+  })
+
+  describe('where a run is claimed and ended', () => {
+    it.each([
+      ['runs.claimRuns', 'before', ['completed']],
+      // The run is running and nobody works on it, until its worker's own recovery sees that.
+      ['runs.claimRuns', 'after', ['recovered', 'completed']],
+      ['workers.beat', 'before', ['completed']],
+      ['workers.beat', 'after', ['completed']],
+      ['runEnds.completeRun', 'before', ['completed']],
+      ['runEnds.completeRun', 'after', ['completed']],
+    ] as const)('%s, %s it is carried out', async (name, when, outcomes) => {
+      const sync = await seedHeld('class NONE, a call a page')
+      const run = await runCut(sync, [{ name, when }])
+      expect(run).toMatchObject({ ...WHOLE, outcomes })
+      expectEachOnce()
+    })
+
+    it.each(['runEnds.findInterruptions', 'runEnds.releaseRun'])(
+      '%s, when the attempt has lost it already',
+      async (name) => {
+        const sync = await seedHeld('class NONE, a call a page')
+        const run = await runCut(sync, [
+          { name: 'pages.checkpoint', when: 'after' },
+          { name, when: 'before' },
+          { name, when: 'after' },
+        ])
+        expect(cutting.cuts()).toBe(3)
+        expect(run).toMatchObject({ ...WHOLE, outcomes: ['released', 'completed'] })
+        expectEachOnce()
+      },
+    )
+  })
+
+  it('while it is asked for the connections: the backend ends in the middle of its wait', async () => {
+    const sync = await harness.seedSync()
+    const isHeld = createSignal()
+    const mayGo = createSignal()
+    const holding = database.transaction('interruptions.hold', async (tx) => {
+      await tx.rows(sql`set local idle_in_transaction_session_timeout = 0`)
+      await tx.rows(sql`lock table connection in access exclusive mode`)
+      isHeld.reach()
+      await mayGo.reached
+    })
+    await isHeld.reached
+    await harness.startEngine({ database: workers })
+    const runId = await harness.enqueue(sync)
+    while (!(await terminateWaiting())) {
+      // Each look is a round trip to the database.
+    }
+    mayGo.reach()
+    await holding
+    expect(await waitForStoredEnd(database, runId)).toMatchObject({
+      ...WHOLE,
+      outcomes: ['released', 'completed'],
+    })
+    expectEachOnce()
+  })
+
+  async function terminateWaiting(): Promise<boolean> {
+    const ended = await database.rows(sql`
+      select pg_terminate_backend(pid) from pg_stat_activity
+      where datname = current_database() and wait_event_type = 'Lock'
+        and query like '%from "connection"%'`)
+    return ended.length > 0
+  }
+
+  it('does not cost a run its only attempt', async () => {
+    const sync = await harness.seedSync({ pageSize: 2 })
+    const cut = { name: 'ledger.complete', when: 'before' } as const
+    expect(await runCut(sync, [cut], { cause: 'retry', attemptAllowance: 1 })).toMatchObject(WHOLE)
+    expectEachOnce()
+  })
+
+  it('does not bring back what somebody canceled meanwhile', async () => {
+    const sync = await harness.seedSync({ pageSize: 2 })
+    cutting.cut({ name: 'pages.checkpoint', when: 'before' })
+    await harness.startEngine({
+      database: cutting.database,
+      faults: async (point, runId) => {
+        if (point === 'beforeCheckpoint') {
+          await database.rows(sql`update run set cancel_requested_at = now() where id = ${runId}`)
+        }
+      },
+    })
+    const run = await waitForStoredEnd(database, await harness.enqueue(sync))
+    expect(run).toMatchObject({ status: 'canceled', spent: 0, outcomes: ['canceled'] })
+  })
+
+  describe('time after time', () => {
+    const ALWAYS = 1_000
+    const FREE = Array<string>(MAX_FREE_INTERRUPTIONS).fill('released')
+
+    it('and lets the run get no further counts, after so many in a row, like any failure', async () => {
+      const sync = await harness.seedSync({ pageSize: 2 })
+      const cut = { name: 'ledger.openPage', when: 'before', times: ALWAYS } as const
+      const run = await runCut(sync, [cut], { attemptAllowance: 2 })
+      expect(run).toMatchObject({
+        status: 'failed',
+        spent: 2,
+        outcomes: [...FREE, 'postponed', 'failed'],
+        detail: GONE,
+      })
+      expect(destination.applied).toEqual([])
+    })
+
+    it('and lets it get further each time does not count', async () => {
+      const sync = await harness.seedSync({ pageSize: 1 })
+      for (let rank = 6; rank < 10; rank += 1) {
+        source.put(scriptedRow(`r${rank}`, rank))
+      }
+      // Of each checkpoint the answer is lost: more often than may be free in a row.
+      const cut = { name: 'pages.checkpoint', when: 'after', times: ALWAYS } as const
+      const run = await runCut(sync, [cut], { attemptAllowance: 2 })
+      expect(run).toMatchObject(WHOLE)
+      expect(run.outcomes.length).toBeGreaterThan(FREE.length + 1)
+      expectEachOnce()
+    })
+  })
+
+  it('is another thing than a statement that is wrong, which counts (the control)', async () => {
+    const sync = await harness.seedSync({ pageSize: 2 })
+    await database.rows(sql`
+      create function refuse_page() returns trigger language plpgsql as $$
+      begin raise exception 'refused' using errcode = 'P0001'; end $$`)
+    await database.rows(sql`
+      create trigger refuse_page before insert on open_page execute function refuse_page()`)
+    const run = await runCut(sync, [], { attemptAllowance: 2 })
+    await database.rows(sql`drop trigger refuse_page on open_page`)
+    expect(run).toMatchObject({ status: 'failed', spent: 2, outcomes: ['postponed', 'failed'] })
+  })
+})
+
+const GONE = 'The database of this installation was out of reach (CONNECTION_CLOSED).'
+const isHeld = (record: unknown) => (record as { email: string }).email === 'r3@example.com'
+const REJECTED = { status: 'rejected', reason: 'email is not valid' }
+const WRITTEN = { status: 'written', id: 'x' }
+
+/** The source tells how many rows it has, so that an attempt has that to store as well. */
+function opensWithTotal(source: ScriptedSource): ScriptedSource['open'] {
+  const { open } = source
+  return async (request) => ({ ...(await open(request)), totalRecords: source.rows.size })
+}
