@@ -13,8 +13,10 @@ import { drizzle, type PostgresJsDatabase } from 'drizzle-orm/postgres-js'
 import { migrate } from 'drizzle-orm/postgres-js/migrator'
 import postgres from 'postgres'
 import { InvariantError } from '../runtime/assert.ts'
+import { systemClock } from '../runtime/clock.ts'
 import { dense, denseQuery, sendUnsent } from './driver-rows.ts'
 import { type EmbeddedServer, startEmbedded } from './embedded/embedded.ts'
+import { openRenewedConnections } from './renewed-connections.ts'
 import { nameUnavailable } from './unavailable.ts'
 
 /** Rows of a raw statement: 64-bit integers as numbers, bytea as bytes, dates and times as text. */
@@ -40,6 +42,8 @@ export interface DatabaseOptions {
   /** Connections of the pool; the embedded database always has one. */
   readonly maxConnections: number
   readonly applicationName: string
+  /** How long an answer of PostgreSQL is awaited. Default: longer than a statement may take. */
+  readonly answerDeadlineMs?: number
 }
 
 const MIGRATIONS = fileURLToPath(new URL('../../drizzle', import.meta.url))
@@ -49,13 +53,24 @@ const CONNECT_TIMEOUT_S = 10
 /** Between two statements of a migration. */
 const MIGRATION_IDLE_TIMEOUT_MS = 10_000
 const CLOSE_TIMEOUT_S = 5
+const STATEMENT_TIMEOUT_MS = 30_000
+/** PostgreSQL ends a statement before. */
+const ANSWER_DEADLINE_MS = STATEMENT_TIMEOUT_MS + 5_000
 /** Longest wait between two tries to connect again. */
 const MAX_RECONNECT_WAIT_S = 1
 
 export async function openDatabase(options: DatabaseOptions): Promise<Database> {
   if ('url' in options.at) {
-    await migrateServer(options.at.url)
-    return wrap(connect(options.at.url, options), null)
+    const { url } = options.at
+    await migrateServer(url)
+    const { answerDeadlineMs = ANSWER_DEADLINE_MS } = options
+    const client = openRenewedConnections({
+      clock: systemClock,
+      answerDeadlineMs,
+      graceS: Math.min(CLOSE_TIMEOUT_S, answerDeadlineMs / 1_000),
+      open: () => connect(url, options),
+    })
+    return wrap(client, null)
   }
   const server = await startEmbedded(options.at.directory)
   try {
@@ -107,7 +122,7 @@ function connect(
       // A stopped process must not hold a lock for ever (a take-over would wait for it).
       idle_in_transaction_session_timeout: 3_000,
       lock_timeout: 2_000,
-      statement_timeout: 30_000,
+      statement_timeout: STATEMENT_TIMEOUT_MS,
     },
   }
   return typeof at === 'string'
