@@ -142,8 +142,8 @@ function passPage(
   const { pageDigest, toCursor } = given.page.page
   return checkpoint(database, {
     ...{ holder, pageDigest, toCursor, counters, isClean: counters.inDoubt === 0, advances: true },
-    ...{ firstSends: counters.written, firstSendsRejected: 0, held: [],
-        setAside: [], released: [] },
+    ...{ firstSends: counters.written, firstSendsRejected: 0, held: [] },
+    ...{ setAside: [], released: [] },
     retentionMs: LEDGER_RETENTION_MS,
   })
 }
