@@ -15,6 +15,7 @@ import postgres from 'postgres'
 import { InvariantError } from '../runtime/assert.ts'
 import { systemClock } from '../runtime/clock.ts'
 import { dense, denseQuery, sendUnsent } from './driver-rows.ts'
+import { transact } from './driver-transaction.ts'
 import { type EmbeddedServer, startEmbedded } from './embedded/embedded.ts'
 import { openRenewedConnections } from './renewed-connections.ts'
 import { nameUnavailable } from './unavailable.ts'
@@ -173,16 +174,15 @@ function wrap(client: postgres.Sql, server: EmbeddedServer | null): Database {
       const open: OpenTransaction = { name, isOpen: true }
       return currentTransaction.run(open, async () => {
         try {
-          return (await sendUnsent(() =>
-            client.begin(async (inner) => {
-              const session = inner as unknown as postgres.Sql
+          return await sendUnsent(() =>
+            transact(client, async (session) => {
               const tx = drizzle(asClient(session, client))
               return await work({
                 orm: tx,
                 rows: (statement) => runPrepared(session, dialect, statement),
               })
             }),
-          )) as Awaited<ReturnType<typeof work>>
+          )
         } catch (error) {
           throw nameUnavailable(error)
         } finally {

@@ -29,15 +29,27 @@ export async function sendUnsent<T>(send: () => Promise<T>): Promise<T> {
   }
 }
 
-type PendingRows = postgres.PendingQuery<postgres.Row[]>
+export type PendingRows = postgres.PendingQuery<postgres.Row[]>
+type Rows = Awaited<PendingRows>
 
-/** A query of the builder, which awaits it as it is or as lists of values. */
-export function denseQuery(
+/** A query as the builder awaits it: as it is, or as lists of values. */
+export interface SentQuery extends PromiseLike<Rows> {
+  values(): SentQuery
+}
+
+/** A query that is sent by `carry`, once it is awaited, as the driver's own queries are. */
+export function sentBy(
   send: () => PendingRows,
-): PromiseLike<unknown> & { values(): PromiseLike<unknown> } {
+  carry: (send: () => Promise<Rows>) => Promise<Rows>,
+): SentQuery {
   return {
-    // biome-ignore lint/suspicious/noThenProperty: as the driver's own queries, it is sent when it is awaited.
-    then: (onRows, onError) => sendUnsent(send).then(dense).then(onRows, onError),
-    values: () => denseQuery(() => send().values() as unknown as PendingRows),
+    // biome-ignore lint/suspicious/noThenProperty: it takes the place of a query, which has one.
+    then: (onRows, onError) => carry(async () => await send()).then(onRows, onError),
+    values: () => sentBy(() => send().values() as unknown as PendingRows, carry),
   }
+}
+
+/** The builder's queries of the pool. */
+export function denseQuery(send: () => PendingRows): SentQuery {
+  return sentBy(send, async (sendOnce) => dense(await sendUnsent(sendOnce)))
 }

@@ -48,15 +48,25 @@ const CONNECTION_CODES: ReadonlySet<string> = new Set([
   'ETIMEDOUT',
 ])
 
+/** Whether the driver says that the connection is gone, and not only the statement. */
+export function isConnectionLost(error: unknown): boolean {
+  return CONNECTION_CODES.has(findCode(error) ?? '')
+}
+
 /** What the driver threw, under its name here; anything else as it is. */
 export function nameUnavailable(error: unknown): unknown {
   if (error instanceof DatabaseUnavailableError) {
     return error
   }
-  const code = error instanceof Error && 'code' in error ? error.code : null
-  return typeof code === 'string' && (SQLSTATE.test(code) || CONNECTION_CODES.has(code))
+  const code = findCode(error)
+  return code !== null && (SQLSTATE.test(code) || CONNECTION_CODES.has(code))
     ? new DatabaseUnavailableError(code, { cause: error })
     : error
+}
+
+function findCode(error: unknown): string | null {
+  const code = error instanceof Error && 'code' in error ? error.code : null
+  return typeof code === 'string' ? code : null
 }
 
 /** Null: not the database is at fault. An error of somebody else's connection is none of the store's. */

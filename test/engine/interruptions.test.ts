@@ -36,8 +36,9 @@ type Kind = keyof typeof KINDS
 /** The statements of an attempt, and which of their calls are cut: of the page that was open, of the new ones. */
 const STATEMENTS: Readonly<Record<string, readonly number[]>> = {
   'pages.hasHeldRecords': [1],
-  'ledger.makeLeftIntentsDoubtful': [1],
-  'ledger.listLeftIntents': [1],
+  'leftIntents.alignLeftIntents': [1],
+  'leftIntents.listLeftIntents': [1],
+  'rereadings.isRereading': [1],
   'runs.setTotalRecords': [1],
   'pages.listOpenPages': [1],
   'pages.findOpenPage': [1],
@@ -110,11 +111,8 @@ describe.runIf(DATABASE_KINDS.includes('postgresql'))('a database that goes away
   }
 
   describe.each(Object.keys(KINDS) as Kind[])('under an attempt (%s)', (kind) => {
-    const isAsked = (name: string) =>
-      name !== 'ledger.makeLeftIntentsDoubtful' || KINDS[kind].deliveryClass === 'NONE'
     const isPage = KINDS[kind].path === 'PAGE'
     const cases = Object.entries(STATEMENTS)
-      .filter(([name]) => isAsked(name))
       .flatMap(([name, calls]) => calls.map((from) => ({ name, from })))
       // A fresh page that goes out in one call is reserved with the statement that stores it.
       .filter(({ name, from }) => !(name === 'ledger.reserve' && from > 1 && isPage))
@@ -134,10 +132,8 @@ describe.runIf(DATABASE_KINDS.includes('postgresql'))('a database that goes away
 
     it('has no statement that is not cut here', async () => {
       await runCut(await seedHeld(kind), [])
-      const stored = [...cutting.names].filter((name) => /^(ledger|pages|runs)\./.test(name))
-      expect(stored.sort()).toEqual(
-        [...Object.keys(STATEMENTS).filter(isAsked), 'runs.claimRuns'].sort(),
-      )
+      const stored = [...cutting.names].filter((name) => !OF_OTHERS.test(name))
+      expect(stored.sort()).toEqual(Object.keys(STATEMENTS).sort())
     })
   })
 
@@ -272,6 +268,9 @@ describe.runIf(DATABASE_KINDS.includes('postgresql'))('a database that goes away
   })
 })
 
+/** What the worker asks for beside its attempts, and how it claims and ends runs. */
+const OF_OTHERS =
+  /^(workers|stopWishes|partitions|schedules|runEnds)\.|^(runs\.claimRuns|rereadings\.(end|forget)Re.*)$/
 const GONE = 'The database of this installation was out of reach (CONNECTION_CLOSED).'
 const isHeld = (record: unknown) => (record as { email: string }).email === 'r3@example.com'
 const REJECTED = { status: 'rejected', reason: 'email is not valid' }

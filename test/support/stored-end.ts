@@ -29,7 +29,7 @@ export async function waitForStoredEnd(database: Database, runId: string): Promi
       select status, attempts_spent as spent, written, replayed, "read", in_doubt as "inDoubt",
              failure_detail as detail,
              (select count(*)::int from delivery_intent where sync_id = run.sync_id) as intents,
-             (select array_agg(outcome order by number) from attempt
+             (select jsonb_agg(outcome order by number) from attempt
               where run_id = run.id) as outcomes,
              (select string_agg(distinct failure_detail, ' ') from attempt
               where run_id = run.id) as told
