@@ -1,7 +1,7 @@
 /**
  * Which rejected records a run sets aside, and what is kept of them.
  *
- * Invariants: what is kept of a row is sealed for its place and opens nowhere else; a bound that is
+ * Invariants: what is kept of a row is sealed for its place and opens nowhere else (I17); a bound that is
  * reached leaves a record held, never lost.
  */
 import { isJsonObject, type JsonObject } from '../domain/json.ts'

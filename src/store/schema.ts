@@ -243,7 +243,7 @@ export const heldRecord = pgTable(
     lastRunId: uuid('last_run_id').notNull(),
     /** The last run in whose books it stands after it was brought back: it counts once a run. */
     countedRunId: uuid('counted_run_id'),
-    /** The row as the source gave it, sealed for its place; null: it is held, has ended, or could not be kept. */
+    /** The row as the source gave it, sealed for its place (I17); null: it is held, has ended, or could not be kept. */
     sealedPayload: text('sealed_payload'),
     /** A later record of the same identity has been delivered: this one must not be sent any more. */
     isSuperseded: boolean('is_superseded').notNull().default(false),

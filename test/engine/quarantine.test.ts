@@ -1,4 +1,4 @@
-/** Records that are rejected run after run: held for ever, or set aside so that their page can close (I8, I10). */
+/** Records that are rejected run after run: held for ever, or set aside so that their page can close (I8, I17). */
 import { inspect } from 'node:util'
 import { sql } from 'drizzle-orm'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'

@@ -1,4 +1,4 @@
-/** What may be done with rejected records, and what is kept of those that are set aside. */
+/** What may be done with rejected records, and what is kept of those that are set aside (I17). */
 import { describe, expect, it } from 'vitest'
 import {
   decideDiscard,
