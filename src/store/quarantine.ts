@@ -220,21 +220,34 @@ export async function discard(tx: Handle, ids: readonly string[]): Promise<void>
     where ${isAnyOf(ids)} and state in ('quarantined', 'redriving') and not is_superseded`)
 }
 
+/** Entries that one statement deletes: it must not run into its timeout. */
+const ENTRIES_A_DELETE = 20_000
+
 /**
  * Takes entries off the list whose records were delivered, discarded or superseded so long ago. While their page
  * is open they stay: it would send them again. Returns how many there were.
  */
 export async function forgetEnded(db: Handle, afterMs: number): Promise<number> {
-  const rows = await db.rows(sql`/* quarantine.forgetEnded */
-    delete from held_record as held
-    where held.ended_at < now() - ${afterMs}::float8 * interval '1 millisecond'
-      and held.ordinal is not null
-      and not exists (
-        select from open_page as page
-        where page.sync_id = held.sync_id and page.page_digest = held.page_digest
-          and page.ordinal = held.ordinal)
-    returning 1`)
-  return rows.length
+  let forgotten = 0
+  let deleted: number
+  do {
+    const rows = await db.rows(sql`/* quarantine.forgetEnded */
+      delete from held_record
+      where id in (
+        select held.id
+        from held_record as held
+        where held.ended_at < now() - ${afterMs}::float8 * interval '1 millisecond'
+          and held.ordinal is not null
+          and not exists (
+            select from open_page as page
+            where page.sync_id = held.sync_id and page.page_digest = held.page_digest
+              and page.ordinal = held.ordinal)
+        limit ${ENTRIES_A_DELETE})
+      returning 1`)
+    deleted = rows.length
+    forgotten += deleted
+  } while (deleted === ENTRIES_A_DELETE)
+  return forgotten
 }
 
 function isAnyOf(ids: readonly string[]): SQL {
