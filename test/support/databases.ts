@@ -23,6 +23,8 @@ export interface TestDatabase {
   readonly url: string
   /** A pool of its own at each call, as another process would have it. It is closed by `drop` at the latest. */
   open(): Promise<Database>
+  /** Closes what is open, and copies the database as it stands. */
+  backUp(): Promise<TestDatabase>
   drop(): Promise<void>
 }
 
@@ -36,10 +38,17 @@ export async function createTestDatabase(): Promise<TestDatabase> {
   if (serverUrl === null || templateName === null) {
     throw new Error('This test needs PostgreSQL, and there is none on this machine.')
   }
+  return await createFrom(serverUrl, templateName)
+}
+
+async function createFrom(serverUrl: string, template: string): Promise<TestDatabase> {
   const name = `tajo_test_${randomBytes(6).toString('hex')}`
-  await runOnServer(serverUrl, `create database ${name} template ${templateName}`)
+  await runOnServer(serverUrl, `create database ${name} template ${template}`)
   const url = withDatabaseName(serverUrl, name)
   const opened: Database[] = []
+  const close = async () => {
+    await Promise.all(opened.splice(0).map((database) => database.close()))
+  }
   return {
     url,
     open: async () => {
@@ -51,8 +60,12 @@ export async function createTestDatabase(): Promise<TestDatabase> {
       opened.push(database)
       return database
     },
+    backUp: async () => {
+      await close()
+      return await createFrom(serverUrl, name)
+    },
     drop: async () => {
-      await Promise.all(opened.map((database) => database.close()))
+      await close()
       await runOnServer(serverUrl, `drop database if exists ${name} with (force)`)
     },
   }
