@@ -54,7 +54,7 @@ async function readLedgerKeys(
 ): Promise<ReadonlySet<string>> {
   const rows = await sql<{ key: string }[]>`
     select encode(delivery.key, 'hex') as key
-    from unnest(${[...pageDigests]}::text[]) as page (digest)
+    from unnest(${`{${pageDigests.join(',')}}`}::text::text[]) as page (digest)
     join delivery on delivery.key >= decode(page.digest, 'hex')
       and delivery.key < decode(page.digest || repeat('ff', 17), 'hex')`
   return new Set(rows.map(({ key }) => key))

@@ -95,7 +95,7 @@ describe.runIf(HAS_REDIS)('a process that is told to end', { timeout: TIMEOUT_MS
   async function readRun() {
     const [row] = await database.rows(sql`
       select run.status, run.attempts_spent as spent, run.take_overs as "takeOvers",
-             array_agg(attempt.outcome order by attempt.number) as outcomes
+             jsonb_agg(attempt.outcome order by attempt.number) as outcomes
       from run join attempt on attempt.run_id = run.id
       group by run.id`)
     return row
