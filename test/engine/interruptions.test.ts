@@ -6,13 +6,17 @@
  */
 import { sql } from 'drizzle-orm'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import type { JsonObject } from '../../src/domain/json.ts'
 import { MAX_FREE_INTERRUPTIONS } from '../../src/domain/retry.ts'
 import type { Database } from '../../src/store/database.ts'
 import type { NewRun } from '../../src/store/runs.ts'
 import { type Cut, type CutDatabase, createCutDatabase } from '../support/cut-database.ts'
 import { createTestDatabase, DATABASE_KINDS, type TestDatabase } from '../support/databases.ts'
+import { hurriedClock } from '../support/deliveries.ts'
 import { createEngineHarness, type EngineHarness } from '../support/engine-harness.ts'
+import { createPerson } from '../support/person.ts'
 import {
+  type Reaction,
   type RecordingDestination,
   startRecordingDestination,
 } from '../support/recording-destination.ts'
@@ -26,28 +30,71 @@ import { createSignal } from '../support/signal.ts'
 import type { SeededSync } from '../support/store-seed.ts'
 import { WHOLE, waitForStoredEnd } from '../support/stored-end.ts'
 
-const KINDS = {
-  'class NONE, a call a page': { deliveryClass: 'NONE', path: 'PAGE' },
-  'class NONE, a call a record': { deliveryClass: 'NONE', path: 'RECORD', concurrency: 2 },
-  'class IDEMPOTENT, a call a page': { deliveryClass: 'IDEMPOTENT', path: 'PAGE' },
-} as const
-type Kind = keyof typeof KINDS
+type Calls = Readonly<Record<string, readonly number[]>>
 
-/** The statements of an attempt, and which of their calls are cut: of the page that was open, of the new ones. */
-const STATEMENTS: Readonly<Record<string, readonly number[]>> = {
+/** What any attempt asks of the database before its first page, and which of its calls are cut. */
+const BEGINNING: Calls = {
   'pages.hasHeldRecords': [1],
   'leftIntents.alignLeftIntents': [1],
   'leftIntents.listLeftIntents': [1],
   'rereadings.isRereading': [1],
   'runs.setTotalRecords': [1],
   'pages.listOpenPages': [1],
-  'pages.findOpenPage': [1],
-  'pages.listHeldRecords': [1],
+}
+/** Of the page that is still open, and of each. */
+const OPEN_PAGE: Calls = { 'pages.findOpenPage': [1], 'pages.listHeldRecords': [1] }
+const EACH_PAGE: Calls = {
   'ledger.openPage': [1, 2, 3],
-  'ledger.reserve': [1, 2],
   'ledger.complete': [1, 2, 3],
   'pages.checkpoint': [1, 2, 3],
 }
+
+interface Kind {
+  readonly objectOptions: JsonObject
+  readonly statements: Calls
+  /** The source is read again from its beginning. */
+  readonly isReset?: boolean
+}
+
+/** A fresh page that goes out in one call is reserved with the statement that stores it. */
+const KINDS: Readonly<Record<string, Kind>> = {
+  'class NONE, a call a page': {
+    objectOptions: { deliveryClass: 'NONE', path: 'PAGE' },
+    statements: { ...BEGINNING, ...OPEN_PAGE, ...EACH_PAGE, 'ledger.reserve': [1] },
+  },
+  'class NONE, a call a record': {
+    objectOptions: { deliveryClass: 'NONE', path: 'RECORD', concurrency: 2 },
+    statements: { ...OPEN_PAGE, ...EACH_PAGE, 'ledger.reserve': [1, 2] },
+  },
+  'class NONE, imports': {
+    objectOptions: {
+      ...{ deliveryClass: 'NONE', path: 'PAGE', requestDeadlineMs: 1_000 },
+      ...{ importsObject: '/imports', importPollMs: 100 },
+    },
+    statements: {
+      ...{ ...OPEN_PAGE, ...EACH_PAGE },
+      ...{ 'ledger.reserve': [1, 2], 'intents.noteImport': [1, 2] },
+    },
+  },
+  'class LOOKUP, a call a page': {
+    objectOptions: { deliveryClass: 'LOOKUP', lookupObject: '/writes/{key}', path: 'PAGE' },
+    statements: { ...OPEN_PAGE, ...EACH_PAGE, 'ledger.reserve': [1] },
+  },
+  'class IDEMPOTENT, a call a page': {
+    objectOptions: { deliveryClass: 'IDEMPOTENT', path: 'PAGE' },
+    statements: { ...OPEN_PAGE, ...EACH_PAGE, 'ledger.reserve': [1] },
+  },
+  'class IDEMPOTENT, read again after a reset': {
+    objectOptions: { deliveryClass: 'IDEMPOTENT', path: 'PAGE' },
+    statements: {
+      ...{ ...EACH_PAGE, 'ledger.reserve': [1], 'rereadings.forgetOvertaken': [1, 2] },
+      ...{ 'rereadings.noteRewritten': [1, 2], 'rereadings.forgetRewritten': [1] },
+      'rereadings.endRereading': [1],
+    },
+    isReset: true,
+  },
+}
+const [PAGE_BY_PAGE = ''] = Object.keys(KINDS)
 
 describe.runIf(DATABASE_KINDS.includes('postgresql'))('a database that goes away', () => {
   let test: TestDatabase
@@ -78,20 +125,26 @@ describe.runIf(DATABASE_KINDS.includes('postgresql'))('a database that goes away
   })
 
   /** A sync whose first run held the record of the second page, and whose source has grown since. */
-  async function seedHeld(kind: Kind): Promise<SeededSync> {
-    const sync = await harness.seedSync({ pageSize: 2, objectOptions: KINDS[kind] })
+  async function seedHeld(name: string): Promise<SeededSync> {
+    const { objectOptions, isReset = false } = kindOf(name)
+    const sync = await harness.seedSync({ pageSize: 2, objectOptions })
+    const kind = 'importsObject' in objectOptions ? 'accept' : 'results'
+    const of = (_: string, record: unknown) => (isHeld(record) ? REJECTED : WRITTEN)
     destination.decide(({ body }) => {
-      if (KINDS[kind].path === 'PAGE') {
-        return { kind: 'results', of: (_, record) => (isHeld(record) ? REJECTED : WRITTEN) }
+      if (objectOptions['path'] === 'PAGE') {
+        return { kind, of }
       }
       return isHeld(JSON.parse(body)) ? { kind: 'answer', status: 422 } : { kind: 'apply' }
     })
     const first = await harness.startEngine()
     expect(await harness.run(sync)).toMatchObject({ status: 'partial', counters: { rejected: 1 } })
     await first.stop()
-    destination.always({ kind: 'apply' })
+    destination.always({ kind: kind === 'accept' ? 'accept' : 'apply' })
     for (let rank = 6; rank < 10; rank += 1) {
       source.put(scriptedRow(`r${rank}`, rank))
+    }
+    if (isReset) {
+      await createPerson(database, harness, sync).reset()
     }
     return sync
   }
@@ -100,7 +153,7 @@ describe.runIf(DATABASE_KINDS.includes('postgresql'))('a database that goes away
     cutting.cut(...cuts)
     // Queued before the worker starts: its first claim finds it.
     const runId = await harness.enqueue(sync, given)
-    await harness.startEngine({ database: cutting.database })
+    await harness.startEngine({ database: cutting.database, clock: hurriedClock })
     return await waitForStoredEnd(database, runId)
   }
 
@@ -110,12 +163,10 @@ describe.runIf(DATABASE_KINDS.includes('postgresql'))('a database that goes away
     expect([...destination.effects.values()].filter((n) => n !== 1)).toEqual([])
   }
 
-  describe.each(Object.keys(KINDS) as Kind[])('under an attempt (%s)', (kind) => {
-    const isPage = KINDS[kind].path === 'PAGE'
-    const cases = Object.entries(STATEMENTS)
+  describe.each(Object.keys(KINDS))('under an attempt (%s)', (kind) => {
+    const { statements } = kindOf(kind)
+    const cases = Object.entries(statements)
       .flatMap(([name, calls]) => calls.map((from) => ({ name, from })))
-      // A fresh page that goes out in one call is reserved with the statement that stores it.
-      .filter(({ name, from }) => !(name === 'ledger.reserve' && from > 1 && isPage))
       .flatMap((one) => [
         { ...one, when: 'before' as const },
         { ...one, when: 'after' as const },
@@ -133,7 +184,7 @@ describe.runIf(DATABASE_KINDS.includes('postgresql'))('a database that goes away
     it('has no statement that is not cut here', async () => {
       await runCut(await seedHeld(kind), [])
       const stored = [...cutting.names].filter((name) => !OF_OTHERS.test(name))
-      expect(stored.sort()).toEqual(Object.keys(STATEMENTS).sort())
+      expect(stored.sort()).toEqual(Object.keys({ ...BEGINNING, ...statements }).sort())
     })
   })
 
@@ -147,7 +198,7 @@ describe.runIf(DATABASE_KINDS.includes('postgresql'))('a database that goes away
       ['runEnds.completeRun', 'before', ['completed']],
       ['runEnds.completeRun', 'after', ['completed']],
     ] as const)('%s, %s it is carried out', async (name, when, outcomes) => {
-      const sync = await seedHeld('class NONE, a call a page')
+      const sync = await seedHeld(PAGE_BY_PAGE)
       const run = await runCut(sync, [{ name, when }])
       expect(run).toMatchObject({ ...WHOLE, outcomes })
       expectEachOnce()
@@ -156,7 +207,7 @@ describe.runIf(DATABASE_KINDS.includes('postgresql'))('a database that goes away
     it.each(['runEnds.findInterruptions', 'runEnds.releaseRun'])(
       '%s, when the attempt has lost it already',
       async (name) => {
-        const sync = await seedHeld('class NONE, a call a page')
+        const sync = await seedHeld(PAGE_BY_PAGE)
         const run = await runCut(sync, [
           { name: 'pages.checkpoint', when: 'after' },
           { name, when: 'before' },
@@ -168,6 +219,18 @@ describe.runIf(DATABASE_KINDS.includes('postgresql'))('a database that goes away
       },
     )
   })
+
+  it.each(['before', 'after'] as const)(
+    'when a call is to be made again, %s its intent is renewed',
+    async (when) => {
+      const sync = await seedHeld(PAGE_BY_PAGE)
+      destination.script(BUSY)
+      const run = await runCut(sync, [{ name: 'intents.renewIntent', when }])
+      expect(cutting.cuts()).toBe(1)
+      expect(run).toMatchObject({ ...WHOLE, outcomes: ['released', 'completed'] })
+      expectEachOnce()
+    },
+  )
 
   it('while it is asked for the connections: the backend ends in the middle of its wait', async () => {
     const sync = await harness.seedSync()
@@ -269,10 +332,20 @@ describe.runIf(DATABASE_KINDS.includes('postgresql'))('a database that goes away
 })
 
 /** What the worker asks for beside its attempts, and how it claims and ends runs. */
-const OF_OTHERS =
-  /^(workers|stopWishes|partitions|schedules|runEnds)\.|^(runs\.claimRuns|rereadings\.(end|forget)Re.*)$/
+const OF_OTHERS = /^(workers|stopWishes|partitions|schedules|runEnds)\.|^runs\.claimRuns$/
 const GONE = 'The database of this installation was out of reach (CONNECTION_CLOSED).'
+const kindOf = (name: string): Kind => {
+  const kind = KINDS[name]
+  if (!kind) {
+    throw new Error(`There is no kind ${name}.`)
+  }
+  return kind
+}
 const isHeld = (record: unknown) => (record as { email: string }).email === 'r3@example.com'
+const BUSY: Reaction = {
+  ...{ kind: 'answer', status: 429, body: '{}' },
+  headers: { 'retry-after': '0' },
+}
 const REJECTED = { status: 'rejected', reason: 'email is not valid' }
 const WRITTEN = { status: 'written', id: 'x' }
 
