@@ -11,7 +11,8 @@ const AttemptOutcomeEnum = builder.enumType('AttemptOutcome', {
     FAILED: { value: 'failed', description: 'It failed, and the run with it.' },
     RELEASED: {
       value: 'released',
-      description: 'Its worker was stopping and handed the run back; it does not count.',
+      description:
+        'Its worker was stopping, or had lost its database, and handed the run back; it does not count.',
     },
     RECOVERED: {
       value: 'recovered',
@@ -41,7 +42,7 @@ export const AttemptType = builder.objectRef<HistoricAttempt>('Attempt').impleme
     failure: t.field({
       type: RunFailureType,
       nullable: true,
-      description: 'Why it failed; null when it did not.',
+      description: 'Why it failed, or was handed back; null when there is nothing to tell.',
       resolve: (attempt) => toRunFailure(attempt.runId, attempt),
     }),
   }),

@@ -41,7 +41,7 @@ export type AlreadySettled = Refusal & {
 /** One try of a run by one worker. */
 export type Attempt = {
   __typename?: 'Attempt';
-  /** Why it failed; null when it did not. */
+  /** Why it failed, or was handed back; null when there is nothing to tell. */
   failure?: Maybe<RunFailure>;
   /** When it ended; null while it lasts. */
   finishedAt?: Maybe<Scalars['DateTime']['output']>;
@@ -67,7 +67,7 @@ export type AttemptOutcome =
   | 'POSTPONED'
   /** Its worker fell silent, and the run was handed on; it does not count. */
   | 'RECOVERED'
-  /** Its worker was stopping and handed the run back; it does not count. */
+  /** Its worker was stopping, or had lost its database, and handed the run back; it does not count. */
   | 'RELEASED'
   /** It stopped reporting, and the run was closed. */
   | 'SWEPT';
