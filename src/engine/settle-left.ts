@@ -37,25 +37,27 @@ export async function settleLeft(context: SettleContext): Promise<LeftIntents> {
   // A statement of its own, after the claim's: one that raised the fence itself would not see them all.
   let left = await listLeftIntents(database, holder)
   let loadedAtMs = clock.monotonicMs()
-  const settleOf: readonly [(intent: LeftIntent) => boolean, Settle][] = [
-    [({ importTag }) => importTag !== null, settleImport],
-    [({ deliveryClass }) => deliveryClass === 'lookup', settleByLookUp],
-  ]
-  for (const [isConcerned, settle] of settleOf) {
-    const concerned = left.filter(isConcerned)
+  // Again until there is none: a holder that was taken over may still record a part of its answer, and then
+  // another intent goes on with the rest; what an import did not tell is asked for next.
+  for (
+    let concerned = left.filter(canBeTold);
+    concerned.length > 0;
+    concerned = left.filter(canBeTold)
+  ) {
     for (const intent of concerned) {
       await waitUntil(context, loadedAtMs + quietInMsOf(intent))
-      await settle(context, intent)
+      await (intent.importTag === null ? settleByLookUp : settleImport)(context, intent)
     }
-    if (concerned.length > 0) {
-      left = await listLeftIntents(database, holder)
-      loadedAtMs = clock.monotonicMs()
-    }
+    left = await listLeftIntents(database, holder)
+    loadedAtMs = clock.monotonicMs()
   }
   return new LeftIntents(left, loadedAtMs)
 }
 
-type Settle = (context: SettleContext, intent: LeftIntent) => Promise<void>
+/** Somebody else than a person knows what became of it. */
+function canBeTold({ importTag, deliveryClass }: LeftIntent): boolean {
+  return importTag !== null || deliveryClass === 'lookup'
+}
 
 /** An import whose name is known can be asked for at once. */
 function quietInMsOf({ importJobId, quietInMs }: LeftIntent): number {

@@ -10,9 +10,10 @@ import type { FaultPoint } from '../../src/engine/fault-points.ts'
 import { listRunningRuns, recoverRun } from '../../src/store/workers.ts'
 import { CALM_SETTINGS, ONE_SLOT } from '../support/calm-settings.ts'
 import { DATABASE_KINDS, useDatabase } from '../support/databases.ts'
-import { type Contact, counts } from '../support/deliveries.ts'
+import { type Contact, counts, createWaitingClock } from '../support/deliveries.ts'
 import { createEngineHarness, type EngineHarness } from '../support/engine-harness.ts'
 import {
+  type Reaction,
   type RecordingDestination,
   startRecordingDestination,
 } from '../support/recording-destination.ts'
@@ -27,6 +28,11 @@ import { newId, type SeededSync } from '../support/store-seed.ts'
 const ROWS = 9
 const NONE = { path: 'PAGE', deliveryClass: 'NONE' }
 const IDEMPOTENT = { path: 'PAGE', deliveryClass: 'IDEMPOTENT' }
+/** Its quiet time is a minute and some seconds. */
+const LOOKUP = {
+  ...{ path: 'PAGE', deliveryClass: 'LOOKUP', lookupObject: '/writes/{key}' },
+  ...{ requestDeadlineMs: 1_000, settlingMs: 60_000 },
+}
 const CALM = { engine: ONE_SLOT, settings: CALM_SETTINGS }
 const CALM_TWICE = { engine: { ...ONE_SLOT, slots: 2 }, settings: CALM_SETTINGS }
 
@@ -120,6 +126,27 @@ describe.runIf(DATABASE_KINDS.includes('postgresql'))('a holder that was taken o
       expect(await countDelivered(sync)).toBe(3)
       expect(await readReached(sync)).toBeNull()
       younger.goOn()
+      expect(await harness.waitForEnd(runId)).toMatchObject({
+        status: 'succeeded',
+        counters: counts({ read: ROWS, written: 6, replayed: 3 }),
+      })
+      expect(effects()).toEqual(Array(ROWS).fill(1))
+    })
+
+    it('may record what it told of a part: the rest is asked for, and not sent again', async () => {
+      const sync = await harness.seedSync({ pageSize: 3, objectOptions: LOOKUP })
+      destination.script(tellingOnly('r0@'))
+      const older = stopsAt('afterSend')
+      await harness.startEngine({ ...CALM, faults: older.hook })
+      const runId = await harness.enqueue(sync)
+      await older.isThere
+      await takeOver(runId)
+      const clock = createWaitingClock(50_000, 67_000)
+      await harness.startEngine({ ...CALM, clock })
+      await clock.waiting
+      older.goOn()
+      await until(async () => (await countDelivered(sync)) === 1)
+      clock.pass()
       expect(await harness.waitForEnd(runId)).toMatchObject({
         status: 'succeeded',
         counters: counts({ read: ROWS, written: 6, replayed: 3 }),
@@ -278,3 +305,18 @@ describe.runIf(DATABASE_KINDS.includes('postgresql'))('a holder that was taken o
     expect(await harness.leases.findHolder(leaseName(sync.syncId))).toBe(held)
   })
 })
+
+/** Applies all of a call, and has a word for one record of it. */
+function tellingOnly(start: string): Reaction {
+  const applied = new Set<string>()
+  return {
+    kind: 'results',
+    of: (key, record) => {
+      // Asked twice of each key: for what is applied, and for what is answered.
+      const isAnswer = applied.has(key)
+      applied.add(key)
+      const isTold = (record as Contact).email.startsWith(start)
+      return isAnswer && !isTold ? null : { status: 'written', id: key.slice(0, 12) }
+    },
+  }
+}
