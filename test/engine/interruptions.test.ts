@@ -37,12 +37,17 @@ const BEGINNING: Calls = {
   'pages.hasHeldRecords': [1],
   'leftIntents.alignLeftIntents': [1],
   'leftIntents.listLeftIntents': [1],
+  'quarantine.dropSpentIntents': [1],
   'rereadings.isRereading': [1],
   'runs.setTotalRecords': [1],
   'pages.listOpenPages': [1],
 }
 /** Of the page that is still open, and of each. */
-const OPEN_PAGE: Calls = { 'pages.findOpenPage': [1], 'pages.listHeldRecords': [1] }
+const OPEN_PAGE: Calls = {
+  'quarantine.listRedriven': [1],
+  'pages.findOpenPage': [1],
+  'pages.listHeldRecords': [1],
+}
 const EACH_PAGE: Calls = {
   'ledger.openPage': [1, 2, 3],
   'ledger.complete': [1, 2, 3],
@@ -332,7 +337,8 @@ describe.runIf(DATABASE_KINDS.includes('postgresql'))('a database that goes away
 })
 
 /** What the worker asks for beside its attempts, and how it claims and ends runs. */
-const OF_OTHERS = /^(workers|stopWishes|partitions|schedules|runEnds)\.|^runs\.claimRuns$/
+const OF_OTHERS =
+  /^(workers|stopWishes|partitions|schedules|runEnds)\.|^runs\.claimRuns$|^quarantine\.forgetEnded$/
 const GONE = 'The database of this installation was out of reach (CONNECTION_CLOSED).'
 const kindOf = (name: string): Kind => {
   const kind = KINDS[name]
