@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module'
 import { defineConfig } from 'vitest/config'
+import { LongestFirst } from './test/support/longest-first.ts'
 
 const require = createRequire(import.meta.url)
 
@@ -14,6 +15,7 @@ export default defineConfig({
     pool: 'forks',
     // Each worker may have an embedded database open, which takes most of a gigabyte.
     maxWorkers: 2,
+    sequence: { sequencer: LongestFirst },
     testTimeout: 30_000,
     hookTimeout: 60_000,
   },

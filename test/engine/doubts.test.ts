@@ -3,7 +3,7 @@ import { sql } from 'drizzle-orm'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { AlreadySettled, DeliveryInFlight, NotFound } from '../../src/commands/refusals.ts'
 import { NO_COUNTS } from '../../src/domain/delivery.ts'
-import { DATABASE_KINDS, useDatabase } from '../support/databases.ts'
+import { ENGINE_DATABASE_KINDS, useDatabase } from '../support/databases.ts'
 import { counts } from '../support/deliveries.ts'
 import { createEngineHarness, type EngineHarness, republish } from '../support/engine-harness.ts'
 import { createPerson } from '../support/person.ts'
@@ -24,7 +24,7 @@ const NONE = { deliveryClass: 'NONE', requestDeadlineMs: 1_000, concurrency: 1 }
 const IN_PAGES = { pageSize: 3, objectOptions: { ...NONE, path: 'PAGE' } }
 const LOST = { kind: 'reset' as const, isApplied: true }
 
-describe.each(DATABASE_KINDS)('a delivery in doubt on %s', (kind) => {
+describe.each(ENGINE_DATABASE_KINDS)('a delivery in doubt on %s', (kind) => {
   const database = useDatabase(kind)
   let source: ScriptedSource
   let destination: RecordingDestination
@@ -251,7 +251,7 @@ describe.each(DATABASE_KINDS)('a delivery in doubt on %s', (kind) => {
   })
 })
 
-describe.each(DATABASE_KINDS)('a source that is read again on %s', (kind) => {
+describe.each(ENGINE_DATABASE_KINDS)('a source that is read again on %s', (kind) => {
   const database = useDatabase(kind)
 
   it('from its beginning is replayed from the ledger: nothing is sent twice, held records are tried again', async () => {

@@ -7,7 +7,7 @@ import { sql } from 'drizzle-orm'
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { FAULT_POINTS } from '../../src/engine/fault-points.ts'
-import { DATABASE_KINDS, type DatabaseKind, useDatabase } from '../support/databases.ts'
+import { type DatabaseKind, ENGINE_DATABASE_KINDS, useDatabase } from '../support/databases.ts'
 import { breaksAt, counts, hurriedClock, leftOf } from '../support/deliveries.ts'
 import { createEngineHarness, type EngineHarness, republish } from '../support/engine-harness.ts'
 import {
@@ -41,9 +41,9 @@ const LOST: Reaction = { kind: 'reset' }
 const BUSY: Reaction = { kind: 'answer', status: 429, body: '{}', headers: { 'retry-after': '0' } }
 const DOWN: Reaction = { kind: 'answer', status: 500, body: '{"error":"oops"}' }
 /** The embedded database takes its time, and knows no other rules. */
-const RUNS = { postgresql: 25, embedded: 6 } as const satisfies Record<DatabaseKind, number>
+const RUNS = { postgresql: 15, embedded: 6 } as const satisfies Record<DatabaseKind, number>
 
-describe.each(DATABASE_KINDS)('an import, on %s,', (kind) => {
+describe.each(ENGINE_DATABASE_KINDS)('an import, on %s,', (kind) => {
   const database = useDatabase(kind)
   let source: ScriptedSource
   let destination: RecordingDestination

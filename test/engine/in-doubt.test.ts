@@ -8,7 +8,7 @@ import { sql } from 'drizzle-orm'
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { type Clock, systemClock } from '../../src/runtime/clock.ts'
-import { DATABASE_KINDS, type DatabaseKind, useDatabase } from '../support/databases.ts'
+import { type DatabaseKind, ENGINE_DATABASE_KINDS, useDatabase } from '../support/databases.ts'
 import {
   AWAY_FOR_LONG,
   answering,
@@ -43,7 +43,7 @@ const LOST: Reaction = { kind: 'reset' }
 /** The embedded database takes its time, and knows no other rules. */
 const RUNS = { postgresql: 30, embedded: 8 } as const satisfies Record<DatabaseKind, number>
 
-describe.each(DATABASE_KINDS)('a write that nobody answered, on %s', (kind) => {
+describe.each(ENGINE_DATABASE_KINDS)('a write that nobody answered, on %s', (kind) => {
   const database = useDatabase(kind)
   let source: ScriptedSource
   let destination: RecordingDestination

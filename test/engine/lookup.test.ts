@@ -7,7 +7,7 @@ import { sql } from 'drizzle-orm'
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { FAULT_POINTS } from '../../src/engine/fault-points.ts'
-import { DATABASE_KINDS, type DatabaseKind, useDatabase } from '../support/databases.ts'
+import { type DatabaseKind, ENGINE_DATABASE_KINDS, useDatabase } from '../support/databases.ts'
 import {
   breaksAt,
   counts,
@@ -40,9 +40,9 @@ const SLOW_DOWN: Reaction = {
 }
 const DOWN: Reaction = { kind: 'answer', status: 502, body: '<html>bad gateway</html>' }
 /** The embedded database takes its time, and knows no other rules. */
-const RUNS = { postgresql: 25, embedded: 6 } as const satisfies Record<DatabaseKind, number>
+const RUNS = { postgresql: 15, embedded: 6 } as const satisfies Record<DatabaseKind, number>
 
-describe.each(DATABASE_KINDS)('a destination of class LOOKUP, on %s,', (kind) => {
+describe.each(ENGINE_DATABASE_KINDS)('a destination of class LOOKUP, on %s,', (kind) => {
   const database = useDatabase(kind)
   let source: ScriptedSource
   let destination: RecordingDestination

@@ -2,7 +2,7 @@
 import { sql } from 'drizzle-orm'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createCutDatabase } from '../support/cut-database.ts'
-import { DATABASE_KINDS, useDatabase } from '../support/databases.ts'
+import { ENGINE_DATABASE_KINDS, useDatabase } from '../support/databases.ts'
 import { createEngineHarness, type EngineHarness } from '../support/engine-harness.ts'
 import {
   type RecordingDestination,
@@ -11,7 +11,7 @@ import {
 import { createScriptedSource, scriptedRows } from '../support/scripted-source.ts'
 import { WHOLE, waitForStoredEnd } from '../support/stored-end.ts'
 
-describe.each(DATABASE_KINDS)('a day without a partition on %s', (kind) => {
+describe.each(ENGINE_DATABASE_KINDS)('a day without a partition on %s', (kind) => {
   const database = useDatabase(kind)
   let destination: RecordingDestination
   let harness: EngineHarness

@@ -1,7 +1,7 @@
 /** What becomes of open pages whose sync reads something else now, and of a run that was rejected as a whole. */
 import { sql } from 'drizzle-orm'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { DATABASE_KINDS, useDatabase } from '../support/databases.ts'
+import { ENGINE_DATABASE_KINDS, useDatabase } from '../support/databases.ts'
 import {
   breaksAt,
   counts,
@@ -24,7 +24,7 @@ import {
 const PAGE_PATH = { objectOptions: { path: 'PAGE' } }
 const NOTHING_LEFT = { pages: 0, intents: 0, held: 0 }
 
-describe.each(DATABASE_KINDS)('an open page on %s', (kind) => {
+describe.each(ENGINE_DATABASE_KINDS)('an open page on %s', (kind) => {
   const database = useDatabase(kind)
   let source: ScriptedSource
   let destination: RecordingDestination
@@ -108,7 +108,7 @@ describe.each(DATABASE_KINDS)('an open page on %s', (kind) => {
   })
 })
 
-describe.each(DATABASE_KINDS)('a run that was rejected as a whole, on %s,', (kind) => {
+describe.each(ENGINE_DATABASE_KINDS)('a run that was rejected as a whole, on %s,', (kind) => {
   const database = useDatabase(kind)
   let destination: RecordingDestination
   let harness: EngineHarness

@@ -4,7 +4,7 @@ import { sql } from 'drizzle-orm'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Sealer } from '../../src/runtime/seal.ts'
 import type { Database } from '../../src/store/database.ts'
-import { DATABASE_KINDS, useDatabase } from '../support/databases.ts'
+import { ENGINE_DATABASE_KINDS, useDatabase } from '../support/databases.ts'
 import { breaksAt, counts, leftOf, rejecting, timesSent } from '../support/deliveries.ts'
 import { createEngineHarness, type EngineHarness, republish } from '../support/engine-harness.ts'
 import { createPerson } from '../support/person.ts'
@@ -23,7 +23,7 @@ import type { SeededSync } from '../support/store-seed.ts'
 const ASIDE = { onRejected: 'QUARANTINE', objectOptions: { path: 'PAGE' } } as const
 const REJECTED = 'The destination said: no.'
 
-describe.each(DATABASE_KINDS)('a record that every run rejects, on %s,', (kind) => {
+describe.each(ENGINE_DATABASE_KINDS)('a record that every run rejects, on %s,', (kind) => {
   const database = useDatabase(kind)
   let source: ScriptedSource
   let destination: RecordingDestination

@@ -6,7 +6,7 @@ import { sql } from 'drizzle-orm'
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { FaultHook, FaultPoint } from '../../src/engine/fault-points.ts'
-import { DATABASE_KINDS, type DatabaseKind, useDatabase } from '../support/databases.ts'
+import { type DatabaseKind, ENGINE_DATABASE_KINDS, useDatabase } from '../support/databases.ts'
 import {
   type Contact,
   counts,
@@ -33,7 +33,7 @@ import type { SeededSync } from '../support/store-seed.ts'
 const RUNS = { postgresql: 25, embedded: 8 } as const satisfies Record<DatabaseKind, number>
 const BY_EMAIL = { path: 'PAGE', identityField: 'email' }
 
-describe.each(DATABASE_KINDS)(
+describe.each(ENGINE_DATABASE_KINDS)(
   'a source that is read again in part from the ledger, on %s',
   (kind) => {
     const database = useDatabase(kind)

@@ -13,7 +13,7 @@ import { openPage } from '../../src/store/ledger.ts'
 import { checkpoint } from '../../src/store/pages.ts'
 import type { RunHolder } from '../../src/store/run-ends.ts'
 import { beat } from '../../src/store/workers.ts'
-import { DATABASE_KINDS, useDatabase } from '../support/databases.ts'
+import { ENGINE_DATABASE_KINDS, useDatabase } from '../support/databases.ts'
 import { createHandClock, type HandClock } from '../support/hand-clock.ts'
 import { createRecordingLogger } from '../support/recording-logger.ts'
 import { nameOf } from '../support/statement-name.ts'
@@ -30,7 +30,7 @@ import {
 const LOOK_MS = 5_000
 const SILENT_AFTER_MS = 20_000
 
-describe.each(DATABASE_KINDS)('recovery on %s', (kind) => {
+describe.each(ENGINE_DATABASE_KINDS)('recovery on %s', (kind) => {
   const database = useDatabase(kind)
   let clock: HandClock
 

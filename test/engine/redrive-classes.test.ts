@@ -4,7 +4,7 @@
  */
 import { sql } from 'drizzle-orm'
 import { describe, expect, it } from 'vitest'
-import { DATABASE_KINDS, useDatabase } from '../support/databases.ts'
+import { ENGINE_DATABASE_KINDS, useDatabase } from '../support/databases.ts'
 import { breaksAt, counts, hurriedClock, leftOf, notesOf } from '../support/deliveries.ts'
 import { republish } from '../support/engine-harness.ts'
 import { ASIDE, BY_EMAIL, POINTS, useQuarantineStage } from '../support/quarantine-stage.ts'
@@ -19,7 +19,7 @@ const CLASSES = {
 }
 const IS_IMPORT = (name: string) => name.startsWith('import')
 
-describe.each(DATABASE_KINDS)('a record that is brought back, on %s,', (kind) => {
+describe.each(ENGINE_DATABASE_KINDS)('a record that is brought back, on %s,', (kind) => {
   const database = useDatabase(kind)
   const stage = useQuarantineStage(database)
 

@@ -7,7 +7,7 @@ import { describe, expect, it } from 'vitest'
 import { AlreadyRunning, SyncPaused } from '../../src/commands/refusals.ts'
 import { systemRandom } from '../../src/runtime/random.ts'
 import { createSealer } from '../../src/runtime/seal.ts'
-import { DATABASE_KINDS, useDatabase } from '../support/databases.ts'
+import { ENGINE_DATABASE_KINDS, useDatabase } from '../support/databases.ts'
 import {
   breaksAt,
   type Contact,
@@ -21,7 +21,7 @@ import { ASIDE, NONE, POINTS, useQuarantineStage } from '../support/quarantine-s
 import { scriptedRow } from '../support/scripted-source.ts'
 import { newId } from '../support/store-seed.ts'
 
-describe.each(DATABASE_KINDS)('a record that is brought back, on %s,', (kind) => {
+describe.each(ENGINE_DATABASE_KINDS)('a record that is brought back, on %s,', (kind) => {
   const database = useDatabase(kind)
   const stage = useQuarantineStage(database)
 

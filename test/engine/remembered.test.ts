@@ -3,7 +3,7 @@
  * overtaken (I11), and what was in flight when the destination was declared to repeat writes (I12).
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { DATABASE_KINDS, useDatabase } from '../support/databases.ts'
+import { ENGINE_DATABASE_KINDS, useDatabase } from '../support/databases.ts'
 import { breaksAt, leftOf, notesOf, rejecting, timesSent } from '../support/deliveries.ts'
 import { createEngineHarness, type EngineHarness, republish } from '../support/engine-harness.ts'
 import {
@@ -17,7 +17,7 @@ import {
   scriptedRows,
 } from '../support/scripted-source.ts'
 
-describe.each(DATABASE_KINDS)('what an open page remembers, on %s', (kind) => {
+describe.each(ENGINE_DATABASE_KINDS)('what an open page remembers, on %s', (kind) => {
   const database = useDatabase(kind)
   let source: ScriptedSource
   let destination: RecordingDestination

@@ -3,7 +3,7 @@ import { sql } from 'drizzle-orm'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Schedule } from '../../src/domain/schedule.ts'
 import { storeSlots } from '../../src/store/schedules.ts'
-import { DATABASE_KINDS, useDatabase } from '../support/databases.ts'
+import { ENGINE_DATABASE_KINDS, useDatabase } from '../support/databases.ts'
 import { createEngineHarness, type EngineHarness } from '../support/engine-harness.ts'
 import {
   type RecordingDestination,
@@ -17,7 +17,7 @@ import {
 
 const MINUTELY: Schedule = { kind: 'interval', everyMs: 60_000 }
 
-describe.each(DATABASE_KINDS)('a schedule on %s', (kind) => {
+describe.each(ENGINE_DATABASE_KINDS)('a schedule on %s', (kind) => {
   const database = useDatabase(kind)
   let source: ScriptedSource
   let destination: RecordingDestination

@@ -7,7 +7,7 @@ import { createHttpClient } from '../../src/connectors/http-client.ts'
 import { createRegistry } from '../../src/connectors/registry.ts'
 import { ConnectorError, type SourceReader } from '../../src/connectors/source.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
-import { DATABASE_KINDS, useDatabase } from '../support/databases.ts'
+import { ENGINE_DATABASE_KINDS, useDatabase } from '../support/databases.ts'
 import { createEngineHarness, type EngineHarness } from '../support/engine-harness.ts'
 import { createPerson } from '../support/person.ts'
 import {
@@ -42,7 +42,7 @@ const SLOW_RETRY = {
 
 type Stop = 'pause' | 'cancel'
 
-describe.each(DATABASE_KINDS)('stopping on %s', (kind) => {
+describe.each(ENGINE_DATABASE_KINDS)('stopping on %s', (kind) => {
   const database = useDatabase(kind)
   let source: ScriptedSource
   let destination: RecordingDestination

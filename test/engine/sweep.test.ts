@@ -15,14 +15,14 @@ import { requestCancel } from '../../src/store/stop-wishes.ts'
 import { listLongAttempts, sweepRun } from '../../src/store/sweeps.ts'
 import { beat, recoverRun } from '../../src/store/workers.ts'
 import { Sweep, type SweepOptions } from '../../src/watch/sweep.ts'
-import { DATABASE_KINDS, useDatabase } from '../support/databases.ts'
+import { ENGINE_DATABASE_KINDS, useDatabase } from '../support/databases.ts'
 import { createRecordingLogger } from '../support/recording-logger.ts'
 import { newId, type SeededSync, seedClaimedRun, seedSync } from '../support/store-seed.ts'
 
 const MINUTELY: Schedule = { kind: 'interval', everyMs: 60_000 }
 const HOUR_MS = 3_600_000
 
-describe.each(DATABASE_KINDS)('the sweep on %s', (kind) => {
+describe.each(ENGINE_DATABASE_KINDS)('the sweep on %s', (kind) => {
   const database = useDatabase(kind)
   const logger = createRecordingLogger()
   const bus = createMemoryBus(logger)

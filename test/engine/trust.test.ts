@@ -10,7 +10,7 @@ import { AttemptStop } from '../../src/engine/attempt-stop.ts'
 import { Heartbeat } from '../../src/engine/heartbeat.ts'
 import { LeaseKeeper, type LeaseKeeperOptions } from '../../src/engine/lease-keeper.ts'
 import type { Database, Row } from '../../src/store/database.ts'
-import { DATABASE_KINDS, useDatabase } from '../support/databases.ts'
+import { DATABASE_KINDS, ENGINE_DATABASE_KINDS, useDatabase } from '../support/databases.ts'
 import { hurriedClock, notesOf } from '../support/deliveries.ts'
 import { createEngineHarness, type EngineHarness } from '../support/engine-harness.ts'
 import { createHandClock, type HandClock } from '../support/hand-clock.ts'
@@ -76,7 +76,7 @@ function createBeatGate(database: Database) {
   }
 }
 
-describe.each(DATABASE_KINDS)(
+describe.each(ENGINE_DATABASE_KINDS)(
   'a worker that was taken over while it stood still, on %s,',
   (kind) => {
     const database = useDatabase(kind)

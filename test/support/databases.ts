@@ -19,6 +19,12 @@ export type DatabaseKind = 'postgresql' | 'embedded'
 export const DATABASE_KINDS: readonly DatabaseKind[] =
   inject('postgresUrl') === null ? ['embedded'] : ['postgresql', 'embedded']
 
+/**
+ * For suites of the engine, which says the same to each of them: PostgreSQL where it is there. The embedded one
+ * is seen to by the contract suites of the store, by the engine's own suite (run.test.ts) and by whole processes.
+ */
+export const ENGINE_DATABASE_KINDS: readonly DatabaseKind[] = DATABASE_KINDS.slice(0, 1)
+
 export interface TestDatabase {
   readonly url: string
   /** A pool of its own at each call, as another process would have it. It is closed by `drop` at the latest. */
