@@ -24,7 +24,6 @@ import { isRereading } from '../store/rereadings.ts'
 import type { RunHolder } from '../store/run-ends.ts'
 import { type ClaimedRun, setTotalRecords } from '../store/runs.ts'
 import { failAttempt, type StopCause, stopCauseOf, unlessStopped } from './attempt-stop.ts'
-import { Silence } from './deliver-chunk.ts'
 import { endRun, type RunEnd } from './end-run.ts'
 import type { FaultHook } from './fault-points.ts'
 import { LeaseKeeper } from './lease-keeper.ts'
@@ -33,6 +32,7 @@ import { PageLoop } from './page-loop.ts'
 import { ProgressPublisher } from './progress-publisher.ts'
 import { Quarantine } from './quarantine.ts'
 import { settleLeft } from './settle-left.ts'
+import { Silence } from './silence.ts'
 
 export interface AttemptSettings {
   readonly leaseLifeMs: number

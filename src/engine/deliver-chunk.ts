@@ -16,6 +16,7 @@ import { AttemptStop, failAttempt } from './attempt-stop.ts'
 import { type CallAnswer, type CallContext, Calls, type ReservedIntent } from './calls.ts'
 import type { SendableRecord } from './prepare-page.ts'
 import { type AnswerContext, recordAnswer } from './record-answer.ts'
+import { SILENT, type Silence } from './silence.ts'
 
 export interface ChunkContext extends CallContext, AnswerContext {
   readonly random: Random
@@ -31,27 +32,8 @@ export type ChunkResult =
   /** Not sent: an earlier delivery of its identity is in doubt. */
   | { readonly kind: 'blocked' }
 
-/** Calls in a row without any answer after which a destination of class `none` counts as unavailable. */
-const MAX_SILENT_CALLS = 3
-const SILENT = `The destination did not answer ${MAX_SILENT_CALLS} calls in a row.`
-
-/**
- * Counts the calls in a row that nobody answered. A dead destination must not turn a whole source into
- * deliveries in doubt, each of which a person would have to settle.
- */
-export class Silence {
-  #calls = 0
-
-  /** True when the destination counts as unavailable. */
-  note(outcomes: readonly Outcome[]): boolean {
-    this.#calls = outcomes.every((outcome) => outcome.kind === 'unknown') ? this.#calls + 1 : 0
-    return this.#calls >= MAX_SILENT_CALLS
-  }
-
-  end(): void {
-    this.#calls = 0
-  }
-}
+const UNTOLD =
+  'An import did not tell what became of some records, and others have to be sent again.'
 
 /** A call that was refused as a whole. */
 interface Refusal {
@@ -60,6 +42,8 @@ interface Refusal {
   readonly isTooLarge: boolean
 }
 
+/** The database was lost before it was recorded. */
+type Lost = { readonly error: unknown } | null
 type Problem = Extract<Outcome, { kind: 'retryable' | 'unknown' }>
 
 export interface DeliveredChunk {
@@ -196,12 +180,21 @@ class Chunk {
   }
 
   async #call(records: readonly SendableRecord[]): Promise<CallAnswer> {
+    if (this.#context.writer.imports && this.#isAnyInDoubt()) {
+      // Another import's tag would stand for these as well, and tell what never became of them.
+      await this.giveUp()
+      throw failAttempt(failure('provider_unavailable', { step: 'writing', detail: UNTOLD }))
+    }
     try {
       return await this.#calls.make(records)
     } catch (error) {
       await this.#giveUpCall(records)
       throw error
     }
+  }
+
+  #isAnyInDoubt(): boolean {
+    return this.#open.some((record) => this.results.get(record)?.kind === 'inDoubt')
   }
 
   async #ask(records: readonly SendableRecord[]): Promise<CallAnswer> {
@@ -239,9 +232,10 @@ class Chunk {
     const { again, written, remaining } = this.#sort(records, outcomes)
     const isRisky = writer.deliveryClass === 'none' && !this.#calls.isImportOpen
     const isDead = isRisky && this.#context.silence.note(outcomes)
-    const recording = this.#shrinkIntent(written, remaining).then(() =>
-      faults('afterComplete', runId),
-    )
+    const recording = this.#shrinkIntent(written, remaining).then(async (lost) => {
+      await faults('afterComplete', runId)
+      await this.#stopAfter(lost)
+    })
     if (again.size === 0 && remaining.length === 0) {
       // Nothing is sent any more: whoever sends next need not wait for it.
       this.recorded = recording.then(
@@ -256,6 +250,14 @@ class Chunk {
       throw failAttempt(failure('provider_unavailable', { step: 'writing', detail: SILENT }))
     }
     return again
+  }
+
+  /** Who lost the database on the way stops; what is known not to be applied leaves the intent first. */
+  async #stopAfter(lost: Lost): Promise<void> {
+    if (lost) {
+      await this.giveUp()
+      throw lost.error
+    }
   }
 
   /** Takes the outcomes in: what they say of each place of the intent. */
@@ -295,27 +297,31 @@ class Chunk {
   async #shrinkIntent(
     written: readonly WrittenRecord[],
     remaining: readonly number[],
-  ): Promise<void> {
+  ): Promise<Lost> {
+    // As long as nothing is in doubt for good, the import may be asked again by whoever comes next.
+    const keepsImport = this.#calls.isImportOpen || !this.#isAnyInDoubt()
     if (remaining.length === this.#open.length) {
-      await this.#calls.forgetImport()
-      return // nothing is known that was not known before
+      if (!keepsImport) {
+        await this.#calls.forgetImport()
+      }
+      return null // nothing is known that was not known before
     }
     const { holder, ids } = this.#context
     const intentId = ids.next()
-    const keepsImport = this.#calls.isImportOpen
-    const isRecorded = await recordAnswer(this.#context, {
+    const recorded = await recordAnswer(this.#context, {
       intentId: this.#calls.intentId,
       epoch: holder.epoch,
       written,
       remaining: remaining.length > 0 ? { intentId, indexes: remaining, keepsImport } : null,
       hasHeldRecords: this.#context.hasHeldRecords(),
     })
-    if (!isRecorded) {
+    if (!recorded.isRecorded) {
       throw new AttemptStop({ kind: 'fenced_off' })
     }
     this.#calls.intentId = intentId
     const kept = new Set(remaining)
     this.#open = this.#open.filter((_, index) => kept.has(index))
+    return recorded.lost
   }
 
   async #waitBeforeNextTry(
@@ -349,10 +355,11 @@ class Chunk {
   /** What is known not to be applied, or was never sent, leaves the intent; what is uncertain stays in it. */
   async giveUp(): Promise<void> {
     const kept = [...this.#open.entries()].filter(([, record]) => this.#uncertain.has(record))
-    await this.#shrinkIntent(
-      [],
-      kept.map(([index]) => index),
-    )
+    const indexes = kept.map(([index]) => index)
+    const lost = await this.#shrinkIntent([], indexes)
+    if (lost) {
+      throw lost.error
+    }
   }
 }
 

@@ -79,8 +79,12 @@ function judgeRecord(
   if (delivered.isSuperseded(record.position) || delivered.isSetAside(record.position)) {
     return { disposition: 'skipped', reason: null }
   }
-  if (delivered.covers(record)) {
+  if (delivered.isSame(record)) {
     return { disposition: 'replayed', reason: null }
+  }
+  if (delivered.standsFor(record)) {
+    const disposition = leftIntents.isDoubtful(record) ? 'inDoubt' : 'replayed'
+    return { disposition, reason: null }
   }
   if (delivered.hasLater(record)) {
     return { disposition: 'skipped', reason: SUPERSEDED }
@@ -120,8 +124,11 @@ function judgeLeft(
 class DeliveredPositions {
   readonly #source: PageToDeliver
   readonly #identities: readonly string[]
-  /** The newest completed record digest of each position. */
+  /** The newest completed record digest of each position, as the page has kept them. */
+  readonly #kept: ReadonlyMap<number, string>
+  /** The same, as the ledger has them by now. */
   readonly #completed: ReadonlyMap<number, string>
+  readonly #held: ReadonlySet<number>
   readonly #superseded: ReadonlySet<number>
   readonly #setAside: ReadonlySet<number>
   /** The last delivered position of each identity, by either of its names. */
@@ -130,10 +137,12 @@ class DeliveredPositions {
   constructor({ source, opened, heldBefore }: PageFacts) {
     this.#source = source
     this.#identities = unpackHashes(source.page.identities)
-    this.#completed = mergeCompleted(source.remembered?.completed ?? null, opened)
+    this.#kept = readKept(source.remembered?.completed ?? null)
+    this.#completed = mergeCompleted(this.#kept, opened)
     this.#superseded = new Set(
       heldBefore.filter((record) => record.isSuperseded).map((record) => record.position),
     )
+    this.#held = new Set(heldBefore.map((record) => record.position))
     this.#setAside = new Set(
       heldBefore.filter((record) => record.isSetAside).map((record) => record.position),
     )
@@ -164,14 +173,21 @@ class DeliveredPositions {
     return this.#setAside.has(position)
   }
 
-  /** The record as it is now is delivered, or what was delivered in its place stands for it. */
-  covers(record: PreparedRecord): boolean {
-    const digest = this.#completed.get(record.position)
-    if (digest === undefined) {
-      return false
-    }
-    const isSame = record.kind === 'sendable' && record.recordDigest === digest
-    return isSame || this.#source.remembered?.isBehind === true
+  /** The record as it is now is delivered. */
+  isSame(record: PreparedRecord): boolean {
+    return (
+      record.kind === 'sendable' && record.recordDigest === this.#completed.get(record.position)
+    )
+  }
+
+  /**
+   * What was delivered in its place stands for it, whatever is there now. Not for a record that was sent since
+   * and is held; and of a page that delivery has passed only what the page itself has kept.
+   */
+  standsFor({ position }: PreparedRecord): boolean {
+    const { remembered, advances } = this.#source
+    const isDelivered = (advances ? this.#completed : this.#kept).has(position)
+    return remembered?.isBehind === true && isDelivered && !this.#held.has(position)
   }
 
   /** A later position of the page has delivered the record's identity. */
@@ -187,8 +203,8 @@ class DeliveredPositions {
   }
 }
 
-/** Record digests by position: the ledger's, and the page's own where the ledger has none. */
-function mergeCompleted(kept: string | null, opened: OpenedPage): Map<number, string> {
+/** Record digests by position, as the page has kept them. */
+function readKept(kept: string | null): Map<number, string> {
   const completed = new Map<number, string>()
   const width = RECORD_DIGEST_BYTES * 2
   for (let start = 0; kept !== null && start < kept.length; start += width) {
@@ -197,6 +213,15 @@ function mergeCompleted(kept: string | null, opened: OpenedPage): Map<number, st
       completed.set(start / width, digest)
     }
   }
+  return completed
+}
+
+/** The ledger's, and the page's own where the ledger has none. */
+function mergeCompleted(
+  kept: ReadonlyMap<number, string>,
+  opened: OpenedPage,
+): Map<number, string> {
+  const completed = new Map(kept)
   for (const { position, recordDigest } of opened.completed) {
     completed.set(position, recordDigest)
   }

@@ -20,14 +20,17 @@ export interface AnswerContext extends KeepTryingParts {
 
 const isWorthAnother = (error: unknown) => findUnavailable(error) !== null
 
-/**
- * Completes, keeps or drops places of an intent. False: the intent is another's. Throws the database's
- * error, also when a later try went well.
- */
+/** `lost`: the database's error of an earlier try, with which the attempt is to stop; null: there was none. */
+export type Recorded =
+  | { readonly isRecorded: true; readonly lost: { readonly error: unknown } | null }
+  /** The intent is another's. */
+  | { readonly isRecorded: false }
+
+/** Completes, keeps or drops places of an intent. Throws the database's error where no try went well. */
 export async function recordAnswer(
   context: AnswerContext,
   answer: CompleteOptions,
-): Promise<boolean> {
+): Promise<Recorded> {
   const { database, holder } = context
   let lost: unknown = null
   const tried = { runId: holder.runId, event: 'answer.not_recorded', isWorthAnother }
@@ -41,10 +44,10 @@ export async function recordAnswer(
       throw error
     }
   })
-  if (isRecorded && lost !== null) {
-    throw lost
+  if (!isRecorded) {
+    return { isRecorded }
   }
-  return isRecorded
+  return { isRecorded, lost: lost === null ? null : { error: lost } }
 }
 
 /** Makes the ledger's partitions where today's is missing, whatever kept their upkeep from it, and reserves again. */

@@ -107,7 +107,7 @@ export async function settleDoubt(tx: Handle, options: SettleOptions): Promise<v
       from unnest(${pack(indexes)}::text::int[]) as index
     ),
     ${rest.length > 0 ? keepRest(rest) : dropIntent()}
-    ${settlement === 'delivered' ? sql`, ${completeKeys()}` : sql``}
+    , ${settlement === 'delivered' ? completeKeys() : forgetKept()}
     select 1 from settled`)
 }
 
@@ -199,6 +199,29 @@ function completeKeys() {
         and held_record.state = 'redriving' and not held_record.is_superseded
     ),
     superseded as (${supersedeOlder()})`
+}
+
+/**
+ * What an earlier version of the record has left in its place does not stand for it: a page that delivery has passed
+ * would take it for delivered, and not send it again.
+ */
+function forgetKept() {
+  return sql`forgotten as (
+      update open_page
+      set completed = (
+        select string_agg(
+          case when spot.position in (select settled.positions[answer.index + 1]
+                                      from settled cross join answer)
+               then ${NO_DIGEST}
+               else coalesce(
+                 nullif(substring(open_page.completed from spot.position * 12 + 1 for 12), ''::bytea),
+                 ${NO_DIGEST}) end,
+          ''::bytea order by spot.position)
+        from generate_series(0, length(open_page.identities) / 16 - 1) as spot (position))
+      from settled
+      where open_page.sync_id = settled.sync_id and open_page.page_digest = settled.page_digest
+        and open_page.completed is not null
+    )`
 }
 
 /** What an open page has for a position without a completed key. */

@@ -70,7 +70,7 @@ export interface OpenPageOptions {
   readonly page: PageToOpen
   /** Reserved at once if no key of the page is completed; null: nothing is to be sent, or in several chunks. */
   readonly chunk: Chunk | null
-  /** Older epochs' intents of this page are dropped: the destination is idempotent and gets them again. */
+  /** Older epochs' intents of this page are dropped with a reservation: the destination is idempotent and gets them again. */
   readonly resendsUnknown: boolean
   readonly retentionMs: number
 }
@@ -107,17 +107,16 @@ export async function openPage(db: Handle, options: OpenPageOptions): Promise<Op
       where length(excluded.identities) > length(open_page.identities)
         or excluded.to_cursor <> open_page.to_cursor
     ),
-    superseded as (
-      delete from delivery_intent
-      using fence
-      where ${resendsUnknown} and delivery_intent.sync_id = fence.sync_id
-        and delivery_intent.page_digest = ${digest} and delivery_intent.epoch < ${holder.epoch}
-        and delivery_intent.delivery_class = 'idempotent' and delivery_intent.import_tag is null
-        and delivery_intent.redriven_ordinal is null
-    ),
     completed as materialized (${completedKeys(page.pageDigest, retentionMs)}),
     today as (${ledgerDay()}),
-    reserved as (${chunk ? insertChunk(holder, page.pageDigest, chunk) : sql`select 1 from fence where false`})
+    reserved as (${chunk ? insertChunk(holder, page.pageDigest, chunk) : sql`select 1 from fence where false`}),
+    superseded as (
+      delete from delivery_intent as intent
+      using fence
+      -- Only where another one names the same records from here on; else the checkpoint removes them.
+      where ${resendsUnknown} and exists (select from reserved)
+        and ${isSentAgain(holder, page.pageDigest)}
+    )
     select exists (select from fence) as "isHeld", exists (select from reserved) as "isReserved",
            exists (select from today) as "hasPartition",
            (select jsonb_agg(jsonb_build_array(position, record_digest, result))
@@ -141,6 +140,13 @@ export async function openPage(db: Handle, options: OpenPageOptions): Promise<Op
 
 /** `import_open`: another import into the connection may still be going on; nothing was reserved. */
 export type Reserved = 'reserved' | 'fenced_off' | 'import_open'
+
+/** Of a relation called `intent`: an earlier attempt left it, and the page is sent again under keys that repeat nothing. */
+export function isSentAgain(holder: LedgerHolder, pageDigest: string) {
+  return sql`(intent.sync_id = ${holder.syncId} and intent.page_digest = ${bytea(pageDigest)}
+    and intent.epoch < ${holder.epoch} and intent.delivery_class = 'idempotent'
+    and intent.import_tag is null and intent.redriven_ordinal is null)`
+}
 
 /** Reserves a chunk of a page that is stored. Throws {@link MissingPartitionError}. */
 export async function reserve(

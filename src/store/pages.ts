@@ -11,7 +11,7 @@ import type { RunProgress } from '../domain/progress.ts'
 import type { SyncStatus } from '../domain/sync.ts'
 import { assert } from '../runtime/assert.ts'
 import type { Handle } from './database.ts'
-import { bytea, completedKeys } from './ledger.ts'
+import { bytea, completedKeys, isSentAgain } from './ledger.ts'
 import type { RunHolder } from './run-ends.ts'
 import { PROGRESS_COLUMNS, type ProgressRow, toProgress } from './run-progress.ts'
 
@@ -184,6 +184,13 @@ export async function checkpoint(
         and ${isClosing}
     ),
     ${keepPage(options, isClosing)},
+    resent as (
+      delete from delivery_intent as intent
+      using fence
+      where ${isSentAgain(holder, options.pageDigest)}
+        -- What waits for another record was not sent again: its request may still be under way.
+        and not intent.positions && ${pack(options.held.filter(isWaiting))}::text::int[]
+    ),
     resolved as (
       delete from held_record
       using fence
@@ -236,7 +243,7 @@ function isNamedByIntent({ holder, pageDigest }: CheckpointOptions) {
   return sql`exists (
     select from delivery_intent as intent
     where intent.sync_id = ${holder.syncId} and intent.page_digest = ${bytea(pageDigest)}
-      and intent.redriven_ordinal is null)`
+      and intent.redriven_ordinal is null and not ${isSentAgain(holder, pageDigest)})`
 }
 
 /** Keeps the page with its own completed keys, which it needs after the ledger has forgotten them. */
@@ -293,6 +300,7 @@ function hold(options: Pick<CheckpointOptions, 'holder' | 'pageDigest' | 'held'>
                  reason text, "isSuperseded" boolean, "isRejected" boolean)
     on conflict (sync_id, page_digest, position, ordinal) do update
     set reason = excluded.reason,
+        destination_identity_hash = excluded.destination_identity_hash,
         is_superseded = held_record.is_superseded or excluded.is_superseded,
         runs = held_record.runs
                  + (held_record.last_run_id <> excluded.last_run_id)::int * excluded.runs,
@@ -317,6 +325,7 @@ function setAside(options: CheckpointOptions) {
     moved as (
       update held_record
       set state = 'quarantined', ordinal = set_aside.ordinal, set_aside_at = now(),
+          destination_identity_hash = decode(set_aside."destinationIdentityHash", 'hex'),
           reason = set_aside.reason, rejected_at = now(),
           sealed_payload = case when held_record.is_superseded then null
                                 else set_aside."sealedPayload" end,
@@ -338,6 +347,11 @@ function setAside(options: CheckpointOptions) {
       from set_aside
       where position not in (select position from moved)
     )`
+}
+
+/** It was not sent, for a later record of its identity is on its way. */
+function isWaiting({ isRejected, isSuperseded }: RecordToHold): boolean {
+  return !isRejected && !isSuperseded
 }
 
 function pack(records: readonly { readonly position: number }[]): string {

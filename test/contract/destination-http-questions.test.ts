@@ -149,6 +149,14 @@ describe('an http destination that can be asked', () => {
         { kind: 'finished', outcomes: [{ kind: 'retryable' }, { kind: 'retryable' }, {}] },
       ],
       [
+        'failed, with a word for one of three',
+        `{"status":"failed","results":[{"key":"${keys[1]}","status":"written"}]}`,
+        {
+          kind: 'finished',
+          outcomes: [{ kind: 'unknown' }, { kind: 'written' }, { kind: 'unknown' }],
+        },
+      ],
+      [
         'finished, with a word for one of three',
         `{"status":"finished","results":[{"key":"${keys[1]}","status":"written"}]}`,
         {

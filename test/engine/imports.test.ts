@@ -8,7 +8,14 @@ import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { FAULT_POINTS } from '../../src/engine/fault-points.ts'
 import { type DatabaseKind, ENGINE_DATABASE_KINDS, useDatabase } from '../support/databases.ts'
-import { breaksAt, counts, hurriedClock, leftOf } from '../support/deliveries.ts'
+import {
+  breaksAt,
+  type Contact,
+  counts,
+  hurriedClock,
+  leftOf,
+  timesSent,
+} from '../support/deliveries.ts'
 import { createEngineHarness, type EngineHarness, republish } from '../support/engine-harness.ts'
 import {
   type Reaction,
@@ -184,6 +191,16 @@ describe.each(ENGINE_DATABASE_KINDS)('an import, on %s,', (kind) => {
     expect(destination.requests).toHaveLength(calls)
   })
 
+  it('that was refused for now and then broken off is in doubt for nobody: nothing was begun', async () => {
+    fill(2)
+    destination.script(BUSY)
+    await harness.startEngine({ clock: hurriedClock, faults: breaksAt('afterComplete') })
+    const sync = await seed('NONE')
+    await harness.run(sync, { attemptAllowance: 1 })
+    expect((await harness.run(sync)).counters).toEqual(counts({ read: 2, written: 2 }))
+    expect(effects()).toEqual([1, 1])
+  })
+
   it('does not keep its worker from stopping: another one goes on waiting for it', async () => {
     fill(2)
     destination.imports.takesMs = null
@@ -266,6 +283,34 @@ describe.each(ENGINE_DATABASE_KINDS)('an import, on %s,', (kind) => {
     expect(destination.imports.ids).toHaveLength(4)
     expect(destination.imports.mostOpen).toBe(1)
   })
+
+  it.each([
+    ['stops before it is sent', 'afterReserve'],
+    ['stops after it is sent', 'afterSend'],
+    ['does not stop', null],
+  ] as const)(
+    'that told nothing of a record leaves it in doubt, also where another one %s',
+    async (_, point) => {
+      fill(2)
+      destination.script({
+        kind: 'accept',
+        of: (_, record) =>
+          JSON.stringify(record).includes('r0@') ? null : { status: 'retry', retryAfterMs: 1 },
+      })
+      await harness.startEngine({
+        clock: hurriedClock,
+        ...(point && { faults: breaksAt(point, 2) }),
+      })
+      const sync = await seed('NONE')
+      await harness.run(sync, { attemptAllowance: 1 })
+      const run = await harness.run(sync)
+      expect(run.counters).toMatchObject({ read: 2, inDoubt: 1 })
+      expect(timesSent(destination, 'r0@example.com')).toBe(1)
+      expect(destination.applied.map(({ record }) => (record as Contact).email)).toEqual([
+        'r1@example.com',
+      ])
+    },
+  )
 
   it('that nobody can ask about any more, since the sync says nothing of imports, is for a person', async () => {
     fill(2)

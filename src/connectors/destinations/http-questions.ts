@@ -93,6 +93,7 @@ export function readJobId({ status, json }: HttpResponse): string | null {
 
 function readState(response: HttpResponse, deliveryKeys: readonly string[]): ImportState {
   const body: JsonObject = isJsonObject(response.json) ? response.json : {}
+  const records = deliveryKeys.map((deliveryKey) => ({ deliveryKey }))
   switch (body['status']) {
     case 'queued':
     case 'running':
@@ -101,15 +102,13 @@ function readState(response: HttpResponse, deliveryKeys: readonly string[]): Imp
       const words = typeof body['reason'] === 'string' ? ` ${redact(body['reason'])}` : ''
       const reason = `The destination did not carry out the import.${words}`
       const failure = 'provider_unavailable'
+      const untouched = { kind: 'retryable', failure, reason, retryAfterMs: null } as const
       return {
         kind: 'finished',
-        outcomes: deliveryKeys.map(() => ({
-          ...{ kind: 'retryable', failure, reason, retryAfterMs: null },
-        })),
+        outcomes: readResults(response, records) ?? records.map(() => untouched),
       }
     }
     case 'finished': {
-      const records = deliveryKeys.map((deliveryKey) => ({ deliveryKey }))
       const reason = 'The destination finished the import without a result for each record.'
       const outcomes = readResults(response, records) ?? records.map(() => unknown(reason))
       return { kind: 'finished', outcomes }
