@@ -27,7 +27,13 @@ import type { Quarantine } from './quarantine.ts'
 import { reserveOrDrop } from './record-answer.ts'
 import { holdRejected, toHold } from './rejections.ts'
 import { forgetOvertakenKeys, noteRewrittenRecords } from './rereading.ts'
-import { type DeliveryContext, reserveAndSend, rethrow, toChunk } from './send-records.ts'
+import {
+  type DeliveryContext,
+  reserveAndSend,
+  rethrow,
+  toChunk,
+  waitForQuiet,
+} from './send-records.ts'
 
 export interface PageDeliveryContext extends DeliveryContext {
   readonly quarantine: Quarantine
@@ -64,7 +70,7 @@ export async function deliverPage(
     (record) => record.kind === 'sendable' && !context.leftIntents.isDoubtful(record),
   ) as readonly SendableRecord[]
   await waitForEarlier(context, earlier, allowed)
-  await waitForQuiet(context, source, allowed)
+  await waitForQuiet(context, page.pageDigest, listNotOvertaken(context, source, allowed))
   await forgetOvertakenKeys(context, source)
   // A page that was stored before may hold held records: it is looked at before anything is reserved.
   const reservesAtOnce =
@@ -170,20 +176,15 @@ async function holdOvertaken(
   context.noteHeldRecords()
 }
 
-/** A request of an earlier attempt with another content of an identity may still land until its quiet time. */
-async function waitForQuiet(
-  context: DeliveryContext,
-  { page, remembered }: PageToDeliver,
+/** What a later record of its identity has overtaken is not sent, so nothing is waited for. */
+function listNotOvertaken(
+  { leftIntents }: DeliveryContext,
+  { remembered }: PageToDeliver,
   records: readonly SendableRecord[],
-): Promise<void> {
-  const { leftIntents, clock, signal } = context
-  const moments = records
-    .filter((record) => !remembered || !leftIntents.isOvertaken(record, remembered.ordinal))
-    .map((record) => leftIntents.findQuietAtMs(record, page.pageDigest) ?? 0)
-  const waitMs = Math.max(0, ...moments) - clock.monotonicMs()
-  if (waitMs > 0) {
-    await clock.sleep(waitMs, signal)
-  }
+): readonly SendableRecord[] {
+  return remembered
+    ? records.filter((record) => !leftIntents.isOvertaken(record, remembered.ordinal))
+    : records
 }
 
 /** Records of one identity go into calls of their own, one after the other: an earlier one may have to be sent again. */

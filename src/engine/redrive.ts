@@ -35,7 +35,7 @@ import {
 import type { ProgressPublisher } from './progress-publisher.ts'
 import { openRow } from './quarantine.ts'
 import { noteRewrittenNames } from './rereading.ts'
-import { type DeliveryContext, reserveAndSend, rethrow } from './send-records.ts'
+import { type DeliveryContext, reserveAndSend, rethrow, waitForQuiet } from './send-records.ts'
 
 export interface RedriveContext extends DeliveryContext {
   readonly page: PageContext
@@ -155,19 +155,6 @@ function judge(
   return leftIntents.isOvertaken(record, ordinal)
     ? { disposition: 'skipped', state: 'redriving', reason: null }
     : null
-}
-
-/** A request of an earlier attempt with another content of an identity may still land until its quiet time. */
-async function waitForQuiet(
-  { leftIntents, clock, signal }: RedriveContext,
-  pageDigest: string,
-  records: readonly SendableRecord[],
-): Promise<void> {
-  const moments = records.map((record) => leftIntents.findQuietAtMs(record, pageDigest) ?? 0)
-  const waitMs = Math.max(0, ...moments) - clock.monotonicMs()
-  if (waitMs > 0) {
-    await clock.sleep(waitMs, signal)
-  }
 }
 
 function toVerdict(result: ChunkResult): Verdict {

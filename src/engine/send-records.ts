@@ -153,6 +153,19 @@ function toRounds(
   })
 }
 
+/** A request of an earlier attempt with another content of an identity may still land until its quiet time. */
+export async function waitForQuiet(
+  { leftIntents, clock, signal }: DeliveryContext,
+  pageDigest: string,
+  records: readonly SendableRecord[],
+): Promise<void> {
+  const moments = records.map((record) => leftIntents.findQuietAtMs(record, pageDigest) ?? 0)
+  const waitMs = Math.max(0, ...moments) - clock.monotonicMs()
+  if (waitMs > 0) {
+    await clock.sleep(waitMs, signal)
+  }
+}
+
 /** The chunk of these records, as the ledger reserves it. */
 export function toChunk(context: DeliveryContext, records: readonly SendableRecord[]): Chunk {
   const { writer, ids, redrivenOrdinal } = context
