@@ -37,10 +37,16 @@ export interface MappingProblem {
   readonly reason: string
 }
 
-/** A rejected record: `field` and `reason` as in {@link MappingProblem}; no value of the record in them. */
 export type MapResult =
   | { readonly kind: 'mapped'; readonly fields: JsonObject }
-  | { readonly kind: 'rejected'; readonly field: string; readonly reason: string }
+  | {
+      readonly kind: 'rejected'
+      readonly field: string
+      /** Both as in {@link MappingProblem}, with no value of the record. */
+      readonly reason: string
+      /** The top-level fields that could be mapped: by these the destination may know the record. */
+      readonly mappable: JsonObject
+    }
 
 /** One use of a top-level source field by a target field. */
 interface SourceFieldUse {
@@ -67,7 +73,7 @@ export type CompileResult =
 /** Checks a definition and makes it ready to run. */
 export function compileMapping(definition: JsonValue): CompileResult {
   const compilation: Compilation = { problems: [], uses: [], fieldCount: 0 }
-  const evaluate = compileRoot(compilation, definition)
+  const members = compileRoot(compilation, definition)
   if (compilation.problems.length > 0) {
     return { kind: 'invalid', problems: compilation.problems }
   }
@@ -75,7 +81,7 @@ export function compileMapping(definition: JsonValue): CompileResult {
   const sourceFields = [...new Set(sourceFieldUses.map((use) => use.sourceField))].sort()
   return {
     kind: 'compiled',
-    mapping: { sourceFields, sourceFieldUses, map: (record) => mapRecord(evaluate, record) },
+    mapping: { sourceFields, sourceFieldUses, map: (record) => mapRecord(members, record) },
   }
 }
 
@@ -93,20 +99,31 @@ export function findUnknownFields(
     })
 }
 
-function mapRecord(evaluate: Evaluate, record: JsonObject): MapResult {
-  try {
-    const fields = evaluate(record)
-    if (!isJsonObject(fields)) {
-      const reason = 'None of the mapped fields has a value in this record.'
-      return { kind: 'rejected', field: WHOLE_RECORD, reason }
+function mapRecord(members: readonly Member[], record: JsonObject): MapResult {
+  const fields: Record<string, JsonValue> = {}
+  let refusal: Unmappable | null = null
+  for (const { name, evaluate } of members) {
+    try {
+      const value = evaluate(record)
+      if (value !== undefined) {
+        fields[name] = value
+      }
+    } catch (error) {
+      if (!(error instanceof Unmappable)) {
+        throw error
+      }
+      refusal ??= error
     }
-    return { kind: 'mapped', fields }
-  } catch (error) {
-    if (error instanceof Unmappable) {
-      return { kind: 'rejected', field: error.field, reason: error.message }
-    }
-    throw error
   }
+  if (refusal) {
+    const { field, message: reason } = refusal
+    return { kind: 'rejected', field, reason, mappable: fields }
+  }
+  if (Object.keys(fields).length === 0) {
+    const reason = 'None of the mapped fields has a value in this record.'
+    return { kind: 'rejected', field: WHOLE_RECORD, reason, mappable: fields }
+  }
+  return { kind: 'mapped', fields }
 }
 
 /** What one compilation collects. */
@@ -129,12 +146,18 @@ interface Place {
 
 const ROOT: Place = { field: '', depth: 0, targetDepth: 0, isInside: false }
 
-function compileRoot(compilation: Compilation, definition: JsonValue): Evaluate {
+/** One field of an object, ready to run. */
+interface Member {
+  readonly name: string
+  readonly evaluate: Evaluate
+}
+
+function compileRoot(compilation: Compilation, definition: JsonValue): readonly Member[] {
   const { problems } = compilation
   const report = (reason: string) => problems.push({ field: WHOLE_MAPPING, reason })
   if (!isJsonObject(definition)) {
     report('A mapping is an object that names each target field and its value.')
-    return NOTHING
+    return []
   }
   const names = Object.keys(definition)
   const directive = names.find((name) => name.startsWith('$'))
@@ -143,9 +166,9 @@ function compileRoot(compilation: Compilation, definition: JsonValue): Evaluate 
   } else if (directive !== undefined) {
     report(`A mapping names target fields at its top, where ${quoteName(directive)} stands.`)
   } else {
-    return compileFields(compilation, definition, ROOT)
+    return compileMembers(compilation, definition, ROOT)
   }
-  return NOTHING
+  return []
 }
 
 function compileValue(compilation: Compilation, definition: JsonValue, place: Place): Evaluate {
@@ -170,22 +193,7 @@ function compileValue(compilation: Compilation, definition: JsonValue, place: Pl
 }
 
 function compileFields(compilation: Compilation, definition: JsonObject, place: Place): Evaluate {
-  const report = reporter(compilation, place)
-  const names = Object.keys(definition).sort()
-  if (names.length === 0) {
-    report('The object names no field: write { "$const": {} } for an empty object.')
-  }
-  const members: { name: string; evaluate: Evaluate }[] = []
-  for (const name of names) {
-    const refusal = describeRefusedName(name)
-    const inner = placeBelow(place, refusal ? shorten(name) : name)
-    if (refusal) {
-      reporter(compilation, inner)(refusal)
-    } else if (countField(compilation)) {
-      const evaluate = compileValue(compilation, definition[name] ?? null, inner)
-      members.push({ name, evaluate })
-    }
-  }
+  const members = compileMembers(compilation, definition, place)
   return (record) => {
     const fields: Record<string, JsonValue> = {}
     let isEmpty = true
@@ -198,6 +206,30 @@ function compileFields(compilation: Compilation, definition: JsonObject, place: 
     }
     return isEmpty ? undefined : fields
   }
+}
+
+function compileMembers(
+  compilation: Compilation,
+  definition: JsonObject,
+  place: Place,
+): readonly Member[] {
+  const report = reporter(compilation, place)
+  const names = Object.keys(definition).sort()
+  if (names.length === 0) {
+    report('The object names no field: write { "$const": {} } for an empty object.')
+  }
+  const members: Member[] = []
+  for (const name of names) {
+    const refusal = describeRefusedName(name)
+    const inner = placeBelow(place, refusal ? shorten(name) : name)
+    if (refusal) {
+      reporter(compilation, inner)(refusal)
+    } else if (countField(compilation)) {
+      const evaluate = compileValue(compilation, definition[name] ?? null, inner)
+      members.push({ name, evaluate })
+    }
+  }
+  return members
 }
 
 function compileList(

@@ -77,7 +77,8 @@ export async function deliverPage(
     !remembered &&
     !context.writer.imports &&
     isOneCall(allowed, context.writer.maxRecordsPerCall) &&
-    findOvertaken(page.records, allowed).every(({ kind }) => kind === 'sendable')
+    findOvertaken(page.records, allowed).every(({ kind }) => kind === 'sendable') &&
+    !isAnyUnanswered(context, page)
   const chunk = reservesAtOnce ? toChunk(context, allowed) : null
   const reservedAtMs = context.clock.monotonicMs()
   const opened = await reserveOrDrop(context, chunk?.intentId ?? null, () =>
@@ -185,6 +186,13 @@ function listNotOvertaken(
   return remembered
     ? records.filter((record) => !leftIntents.isOvertaken(record, remembered.ordinal))
     : records
+}
+
+/** What cannot be sent again and may have been written: what is in flight of it must not go with a reservation. */
+function isAnyUnanswered({ leftIntents }: DeliveryContext, page: PreparedPage): boolean {
+  return page.records.some(
+    (record) => record.kind === 'unsendable' && leftIntents.isUnanswered(record, page.pageDigest),
+  )
 }
 
 /** Records of one identity go into calls of their own, one after the other: an earlier one may have to be sent again. */

@@ -9,7 +9,12 @@ import { type Disposition, RECORD_DIGEST_BYTES } from '../domain/delivery.ts'
 import type { OpenedPage } from '../store/ledger.ts'
 import type { HeldRecord } from '../store/pages.ts'
 import type { LeftIntents } from './left-intents.ts'
-import { type PreparedPage, type PreparedRecord, unpackHashes } from './prepare-page.ts'
+import {
+  type PreparedPage,
+  type PreparedRecord,
+  type UnsendableRecord,
+  unpackHashes,
+} from './prepare-page.ts'
 
 export interface PageToDeliver {
   readonly page: PreparedPage
@@ -36,6 +41,8 @@ export interface RememberedPage {
 export interface Verdict {
   readonly disposition: Disposition
   readonly reason: string | null
+  /** An earlier attempt sent it, nobody answered, and now it cannot be sent: it may have been written. */
+  readonly isUnanswered?: boolean
 }
 
 export interface PageFacts {
@@ -49,6 +56,8 @@ export interface PageFacts {
 export const SUPERSEDED = 'A later record of the same identity was delivered.'
 export const OVERTAKEN =
   'A later record of the same identity is still on its way to the destination.'
+
+const MAY_BE_WRITTEN = 'It was sent before without an answer, and may have been written.'
 
 /** Verdicts by position; a record without one is to be sent. */
 export function judgePage(facts: PageFacts): Map<number, Verdict> {
@@ -93,12 +102,21 @@ function judgeRecord(
     return { disposition: 'inDoubt', reason: null }
   }
   if (record.kind === 'unsendable') {
-    return { disposition: 'rejected', reason: record.reason }
+    return judgeUnsendable(facts, record)
   }
   const { remembered } = source
   return remembered && leftIntents.isOvertaken(record, remembered.ordinal)
     ? { disposition: 'rejected', reason: OVERTAKEN }
     : null
+}
+
+function judgeUnsendable({ source, leftIntents }: PageFacts, record: UnsendableRecord): Verdict {
+  const isUnanswered = leftIntents.isUnanswered(record, source.page.pageDigest)
+  return { disposition: 'rejected', reason: whyUnsendable(record, isUnanswered), isUnanswered }
+}
+
+export function whyUnsendable({ reason }: UnsendableRecord, isUnanswered: boolean): string {
+  return isUnanswered ? `${reason} ${MAY_BE_WRITTEN}` : reason
 }
 
 /** A record that left its page comes again where it moved to, or is gone; in doubt it stays. */

@@ -70,6 +70,13 @@ export class LeftIntents {
     )
   }
 
+  /** Whether an earlier attempt sent something in the record's place, and nobody knows what became of it. */
+  isUnanswered(record: Placed, pageDigest: string): boolean {
+    return this.#find(record).some(
+      (sent) => sent.pageDigest === pageDigest && sent.position === record.position,
+    )
+  }
+
   /**
    * The monotonic moment before which another content of the record's identities may still land; null:
    * the record may be sent at once, as it is what was sent, or nothing of it is in flight.

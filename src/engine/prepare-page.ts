@@ -110,7 +110,8 @@ export function prepareRecord(
   const mapped = context.mapping.map(row)
   if (mapped.kind === 'rejected') {
     const reason = `${mapped.field}: ${mapped.reason}`
-    return { kind: 'unsendable', ...nameless, reason, isBroken: false, row }
+    const named = nameAtDestination(context, nameless, mapped.mappable)
+    return { kind: 'unsendable', ...named, reason, isBroken: false, row }
   }
   const { fields } = mapped
   const named = nameAtDestination(context, nameless, fields)

@@ -26,6 +26,7 @@ import {
 } from '../store/quarantine.ts'
 import { AttemptStop, stopForPeople } from './attempt-stop.ts'
 import type { ChunkResult } from './deliver-chunk.ts'
+import { whyUnsendable } from './judge-page.ts'
 import {
   type PageContext,
   type PreparedRecord,
@@ -48,6 +49,12 @@ interface Verdict {
   readonly disposition: Disposition
   readonly state: RedrivenOutcome['state']
   readonly reason: string | null
+}
+
+/** What the list has of a record, and what it maps to now. */
+interface Redriven {
+  readonly one: RedrivenRecord
+  readonly record: PreparedRecord
 }
 
 /** Returns what is in the run's books of them. Throws an attempt's stop. */
@@ -80,12 +87,12 @@ async function deliverListed(
   context: RedriveContext,
   { pageDigest, ordinal }: RedrivenRecord,
   listed: readonly RedrivenRecord[],
-): Promise<ReadonlyMap<RedrivenRecord, Verdict>> {
+): Promise<ReadonlyMap<Redriven, Verdict>> {
   const { database, retentionMs } = context
   const keys = await listCompletedKeys(database, pageDigest, retentionMs)
   const completed = new Map(keys.map(({ position, recordDigest }) => [position, recordDigest]))
-  const verdicts = new Map<RedrivenRecord, Verdict>()
-  const toSend = new Map<SendableRecord, RedrivenRecord>()
+  const verdicts = new Map<Redriven, Verdict>()
+  const toSend = new Map<SendableRecord, Redriven>()
   const names = new Set<string>()
   for (const one of listed) {
     const record = prepare(context, one)
@@ -94,11 +101,12 @@ async function deliverListed(
       continue
     }
     names.add(identityHash).add(destinationIdentityHash)
-    const verdict = judge(context, { record, ordinal, completed: completed.get(one.position) })
+    const redriven = { one, record }
+    const verdict = judge(context, redriven, completed.get(one.position))
     if (verdict) {
-      verdicts.set(one, verdict)
+      verdicts.set(redriven, verdict)
     } else if (record.kind === 'sendable') {
-      toSend.set(record, one)
+      toSend.set(record, redriven)
     }
   }
   await waitForQuiet(context, pageDigest, [...toSend.keys()])
@@ -111,10 +119,10 @@ async function deliverListed(
     beforeRound: () => Promise.resolve(), // none of them overtakes another
   })
   rethrow(await recorded)
-  for (const [record, one] of toSend) {
+  for (const [record, redriven] of toSend) {
     const result = results.get(record)
     assert(result !== undefined, 'What is sent has a result.')
-    verdicts.set(one, toVerdict(result))
+    verdicts.set(redriven, toVerdict(result))
   }
   return verdicts
 }
@@ -128,20 +136,21 @@ function prepare({ page, sealer }: RedriveContext, one: RedrivenRecord): Prepare
     return { kind: 'unsendable', ...named, reason, isBroken: false, row: null }
   }
   // Its place has the hash of its identity, which was not kept.
-  return prepareRecord(page, { identity: '', fields: opened.row }, { position, identityHash })
+  const place = { position, identityHash }
+  const prepared = prepareRecord(page, { identity: '', fields: opened.row }, place)
+  // Where its name cannot be told any more, it is still known by the one that it had.
+  return prepared.destinationIdentityHash === identityHash
+    ? { ...prepared, destinationIdentityHash }
+    : prepared
 }
 
 /** Null: it is to be sent. */
 function judge(
   { leftIntents }: RedriveContext,
-  facts: {
-    readonly record: PreparedRecord
-    readonly ordinal: number
-    /** The record digest that was delivered in its place. */
-    readonly completed: string | undefined
-  },
+  { one, record }: Redriven,
+  /** The record digest that was delivered in its place. */
+  completed: string | undefined,
 ): Verdict | null {
-  const { record, ordinal, completed } = facts
   if (record.kind === 'sendable' && record.recordDigest === completed) {
     return { disposition: 'replayed', state: 'delivered', reason: null }
   }
@@ -149,10 +158,13 @@ function judge(
     return { disposition: 'inDoubt', state: 'redriving', reason: null }
   }
   if (record.kind === 'unsendable') {
-    return { disposition: 'quarantined', state: 'quarantined', reason: record.reason }
+    // What may have been written stays brought back: older ones of its identity wait for it.
+    const isUnanswered = leftIntents.isUnanswered(record, one.pageDigest)
+    const state = isUnanswered ? 'redriving' : 'quarantined'
+    return { disposition: 'quarantined', state, reason: whyUnsendable(record, isUnanswered) }
   }
   // A later record of its identity is on its way, and overtakes it in this run or leaves it to the next one.
-  return leftIntents.isOvertaken(record, ordinal)
+  return leftIntents.isOvertaken(record, one.ordinal)
     ? { disposition: 'skipped', state: 'redriving', reason: null }
     : null
 }
@@ -176,7 +188,7 @@ async function takeCheckpoint(
   context: RedriveContext,
   { pageDigest, ordinal }: RedrivenRecord,
   facts: {
-    readonly verdicts: ReadonlyMap<RedrivenRecord, Verdict>
+    readonly verdicts: ReadonlyMap<Redriven, Verdict>
     readonly counters: Counters
   },
 ): Promise<Checkpoint> {
@@ -186,8 +198,9 @@ async function takeCheckpoint(
     holder: context.holder,
     ...{ pageDigest, ordinal },
     counters: facts.counters,
-    outcomes: [...facts.verdicts].map(([{ id, position }, { state, reason }]) => ({
-      ...{ id, position, state, reason },
+    outcomes: [...facts.verdicts].map(([{ one, record }, { state, reason }]) => ({
+      ...{ id: one.id, position: one.position, state, reason },
+      destinationIdentityHash: record.destinationIdentityHash,
     })),
   })
   if (!done) {

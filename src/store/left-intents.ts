@@ -84,6 +84,7 @@ export async function listLeftIntents(
     where intent.sync_id = ${holder.syncId} and intent.epoch < ${holder.epoch}
       -- Of a page that a reset dropped and that did not come again there is nothing to be sent again.
       and not (intent.delivery_class = 'idempotent' and page.page_digest is null
+               and intent.redriven_ordinal is null
                and intent.import_tag is null and intent.quiet_at <= now())
     order by intent.id
     limit ${MAX_LEFT_INTENTS + 1}`)

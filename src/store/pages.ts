@@ -115,6 +115,8 @@ export interface RecordToHold {
   readonly isSuperseded: boolean
   /** It was rejected in this run; false: it waits for another reason, which is not counted. */
   readonly isRejected: boolean
+  /** What was in flight of it was not sent again: its request may still be under way, or have been applied. */
+  readonly keepsIntent: boolean
 }
 
 /** A record that leaves its page for the list of those set aside. */
@@ -188,8 +190,7 @@ export async function checkpoint(
       delete from delivery_intent as intent
       using fence
       where ${isSentAgain(holder, options.pageDigest)}
-        -- What waits for another record was not sent again: its request may still be under way.
-        and not intent.positions && ${pack(options.held.filter(isWaiting))}::text::int[]
+        and not intent.positions && ${pack(options.held.filter(keepsIntent))}::text::int[]
     ),
     resolved as (
       delete from held_record
@@ -300,11 +301,23 @@ function hold(options: Pick<CheckpointOptions, 'holder' | 'pageDigest' | 'held'>
                  reason text, "isSuperseded" boolean, "isRejected" boolean)
     on conflict (sync_id, page_digest, position, ordinal) do update
     set reason = excluded.reason,
-        destination_identity_hash = excluded.destination_identity_hash,
+        destination_identity_hash = ${lastName({
+          identity: sql`excluded.identity_hash`,
+          present: sql`excluded.destination_identity_hash`,
+        })},
         is_superseded = held_record.is_superseded or excluded.is_superseded,
         runs = held_record.runs
                  + (held_record.last_run_id <> excluded.last_run_id)::int * excluded.runs,
         last_run_id = excluded.last_run_id, rejected_at = now()`
+}
+
+/**
+ * The destination's name for a record of the list. Where it cannot be told any more, as the mapping rejects
+ * the record, its source identity stands for it: then it is still known by the name that it had.
+ */
+export function lastName(name: { readonly identity: SQL; readonly present: SQL }): SQL {
+  return sql`case when ${name.present} = ${name.identity}
+                  then held_record.destination_identity_hash else ${name.present} end`
 }
 
 /**
@@ -325,7 +338,10 @@ function setAside(options: CheckpointOptions) {
     moved as (
       update held_record
       set state = 'quarantined', ordinal = set_aside.ordinal, set_aside_at = now(),
-          destination_identity_hash = decode(set_aside."destinationIdentityHash", 'hex'),
+          destination_identity_hash = ${lastName({
+            identity: sql`held_record.identity_hash`,
+            present: sql`decode(set_aside."destinationIdentityHash", 'hex')`,
+          })},
           reason = set_aside.reason, rejected_at = now(),
           sealed_payload = case when held_record.is_superseded then null
                                 else set_aside."sealedPayload" end,
@@ -349,9 +365,8 @@ function setAside(options: CheckpointOptions) {
     )`
 }
 
-/** It was not sent, for a later record of its identity is on its way. */
-function isWaiting({ isRejected, isSuperseded }: RecordToHold): boolean {
-  return !isRejected && !isSuperseded
+function keepsIntent(record: RecordToHold): boolean {
+  return record.keepsIntent
 }
 
 function pack(records: readonly { readonly position: number }[]): string {

@@ -10,7 +10,7 @@ import type { Counters } from '../domain/delivery.ts'
 import { MAX_PAGE_PAYLOAD_BYTES, type SetAsideRecord } from '../domain/quarantine.ts'
 import type { Handle, Row } from './database.ts'
 import { bytea, type CompletedKey, completedKeys, fenceOf } from './ledger.ts'
-import { addToBooks, type Checkpoint, type CheckpointRow, toCheckpoint } from './pages.ts'
+import { addToBooks, type Checkpoint, type CheckpointRow, lastName, toCheckpoint } from './pages.ts'
 import type { RunHolder } from './run-ends.ts'
 
 /** A record that was brought back. */
@@ -111,10 +111,11 @@ export async function dropSpentIntents(db: Handle, holder: RunHolder): Promise<v
 export interface RedrivenOutcome {
   readonly id: string
   readonly position: number
-  /** `redriving`: in doubt, or overtaken by what is still on its way. */
+  /** `redriving`: in doubt, overtaken by what is still on its way, or sent before and not to be sent now. */
   readonly state: 'delivered' | 'quarantined' | 'redriving'
   /** Why it was rejected; null: it was not. */
   readonly reason: string | null
+  readonly destinationIdentityHash: string
 }
 
 export interface RedrivenCheckpointOptions {
@@ -141,11 +142,15 @@ export async function checkpointRedriven(
       select outcome.*
       from fence
       cross join jsonb_to_recordset(${JSON.stringify(outcomes)}::text::jsonb)
-        as outcome (id uuid, state text, reason text)
+        as outcome (id uuid, state text, reason text, "destinationIdentityHash" text)
     ),
     settled as (
       update held_record
       set state = outcome.state, counted_run_id = ${holder.runId}::uuid,
+          destination_identity_hash = ${lastName({
+            identity: sql`held_record.identity_hash`,
+            present: sql`decode(outcome."destinationIdentityHash", 'hex')`,
+          })},
           reason = coalesce(outcome.reason, held_record.reason),
           runs = held_record.runs + (outcome.reason is not null)::int,
           last_run_id = case when outcome.reason is null then held_record.last_run_id

@@ -70,6 +70,7 @@ function toHold(seeded: SeededPage, position: number, reason = 'is not valid'): 
     reason,
     isSuperseded: false,
     isRejected: true,
+    keepsIntent: false,
   }
 }
 

@@ -164,8 +164,8 @@ describe.each(DATABASE_KINDS)('rejected records on %s', (kind) => {
           pageDigest,
           identityHash: identityOf(seeded, ids.length - 1),
         })
-        const outcomes = listed.map(({ id, position }) => ({
-          ...{ id, position, state: 'redriving' as const, reason: null },
+        const outcomes = listed.map(({ id, position, destinationIdentityHash }) => ({
+          ...{ id, position, destinationIdentityHash, state: 'redriving' as const, reason: null },
         }))
         await checkpointRedriven(database(), {
           ...{ holder, pageDigest, ordinal: listed[0]?.ordinal ?? 0, outcomes },
@@ -197,6 +197,7 @@ describe.each(DATABASE_KINDS)('rejected records on %s', (kind) => {
         counters: counts({ read: 3, written: 1, quarantined: 1, inDoubt: 1 }),
         outcomes: states.map((state, position) => ({
           ...{ id: ids[position] ?? '', position, state },
+          destinationIdentityHash: identityOf(seeded, position),
           reason: state === 'quarantined' ? 'still no' : null,
         })),
       }
@@ -223,6 +224,7 @@ describe.each(DATABASE_KINDS)('rejected records on %s', (kind) => {
       await recoverRun(database(), { ...holder, takeOvers: 0, beatN: 0 })
       const outcomes = ids.map((id, position) => ({
         ...{ id, position, state: 'delivered' as const, reason: null },
+        destinationIdentityHash: identityOf(seeded, position),
       }))
       const done = await checkpointRedriven(database(), {
         ...{ holder, pageDigest: seeded.page.pageDigest, ordinal: first?.ordinal ?? 0, outcomes },

@@ -31,6 +31,7 @@ export function rejected(
     reason: 'no',
     isSuperseded: false,
     isRejected: true,
+    keepsIntent: false,
     sealedPayload: `sealed ${position}`,
     ...given,
   }

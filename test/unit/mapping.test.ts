@@ -196,6 +196,16 @@ describe('values', () => {
     )
   })
 
+  it('says of a rejected record the fields that could be mapped, and the first that could not', () => {
+    const number = (name: string) => ({ $number: { value: path(name) } })
+    const mapping = compiled({ b: number('b'), a: path('a'), c: number('c'), d: number('d') })
+    expect(mapping.map({ a: 'x', b: 'no', c: 'no', d: '4' })).toMatchObject({
+      kind: 'rejected',
+      field: 'b',
+      mappable: { a: 'x', d: 4 },
+    })
+  })
+
   it('never repeats a value in a rejection', () => {
     const secret = 'ada.lovelace@example.com'
     for (const value of [
