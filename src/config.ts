@@ -5,6 +5,7 @@
  */
 import { join, resolve } from 'node:path'
 import { z } from 'zod'
+import type { AlertChannel } from './domain/alert.ts'
 import { QUARANTINE_AFTER_RUNS } from './domain/quarantine.ts'
 import { LOG_LEVELS, type LogLevel } from './runtime/logger.ts'
 import { SEALING_KEY_BYTES } from './runtime/seal.ts'
@@ -56,6 +57,8 @@ export interface Config {
   readonly processDeadlineMs: number
   /** In so many runs a record is rejected before it is set aside. */
   readonly quarantineAfterRuns: number
+  /** Where alerts are sent. */
+  readonly alertChannels: readonly AlertChannel[]
 }
 
 /** Every problem of the environment, each in one sentence that names the variable. */
@@ -233,6 +236,7 @@ function toConfig(env: Environment): Config {
     drainDeadlineMs: env.DRAIN_DEADLINE_MS,
     processDeadlineMs: env.PROCESS_DEADLINE_MS,
     quarantineAfterRuns: env.QUARANTINE_AFTER_RUNS,
+    alertChannels: ['log'],
   }
 }
 

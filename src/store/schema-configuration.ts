@@ -6,6 +6,7 @@
  */
 import { sql } from 'drizzle-orm'
 import {
+  boolean,
   check,
   foreignKey,
   index,
@@ -34,6 +35,8 @@ export const accessToken = pgTable(
       .references(() => workspace.id),
     name: text('name').notNull(),
     tokenHash: bytes('token_hash').notNull(),
+    /** It is of Tajo's operators, who see what concerns them across workspaces. */
+    isOperator: boolean('is_operator').notNull().default(false),
     createdAt: instant('created_at').notNull().defaultNow(),
     expiresAt: instant('expires_at'),
     revokedAt: instant('revoked_at'),
@@ -54,6 +57,8 @@ export const connection = pgTable(
     config: json('config').notNull(),
     /** JSON, sealed for this row's id; null: the connector takes no credentials. */
     sealedCredentials: text('sealed_credentials'),
+    /** Since when the tool is not connected any more; null: it is. */
+    disconnectedAt: instant('disconnected_at'),
     createdAt: instant('created_at').notNull().defaultNow(),
     updatedAt: instant('updated_at').notNull().defaultNow(),
   },
@@ -73,6 +78,10 @@ export const sync = pgTable(
     pauseReason: text('pause_reason'),
     pausedBy: text('paused_by'),
     pausedAt: instant('paused_at'),
+    /** The failed run after which the breaker paused it; null: a person did, or it is not paused. */
+    pausedByRunId: uuid('paused_by_run_id'),
+    /** When it was last published or resumed: what came before does not count for the watchmen. */
+    activatedAt: instant('activated_at'),
     /** The draft: what the next publication will attest. A domain `SyncConfig`. */
     draft: json('draft').notNull(),
     sourceConnectionId: uuid('source_connection_id')

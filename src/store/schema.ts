@@ -1,5 +1,5 @@
 /**
- * The tables of runs and deliveries; with schema-configuration.ts the source of drizzle/.
+ * The tables of runs and deliveries; with the other schema files the source of drizzle/.
  *
  * Invariants that the database itself keeps: one run of a sync queued or running (I9); a run is finished
  * exactly when its status is final; the books of a run balance at every moment (I8); a run is retried by at
@@ -122,6 +122,7 @@ export const run = pgTable(
   },
   (table) => [
     foreignKey({ columns: [table.retryOf], foreignColumns: [table.id] }),
+    index('run_succeeded').on(table.workspaceId, table.finishedAt).where(sql`status = 'succeeded'`),
     uniqueIndex('run_in_flight').on(table.syncId).where(sql`status in ('queued', 'running')`),
     uniqueIndex('run_retry_of')
       .on(table.retryOf)

@@ -122,6 +122,8 @@ export async function activateSync(
       pauseReason: null,
       pausedBy: null,
       pausedAt: null,
+      pausedByRunId: null,
+      activatedAt: sql`now()`,
       updatedAt: sql`now()`,
     })
     .where(eq(sync.id, syncId))

@@ -1,0 +1,59 @@
+/**
+ * Alerts: raised, closed, and written down for each channel that is to be told.
+ *
+ * Invariants: an incident has one open alert, which a unique index decides, so no process needs to know what
+ * the others saw; what is to be sent is stored with the alert itself, in the transaction of what it tells of.
+ */
+import { sql } from 'drizzle-orm'
+import type { AlertChannel, NewAlert } from '../domain/alert.ts'
+import type { Handle } from './database.ts'
+
+/** Opens an incident's alert. False: one is open already, and nobody is told again. */
+export async function raiseAlert(
+  db: Handle,
+  alert: NewAlert,
+  channels: readonly AlertChannel[],
+): Promise<boolean> {
+  const rows = await db.rows(sql`/* alerts.raiseAlert */
+    with raised as (
+      insert into alert (id, workspace_id, audience, severity, kind, incident, sync_id, run_id, title,
+                         message, facts)
+      values (${alert.id}::uuid, ${alert.workspaceId}::uuid, ${alert.audience}, ${alert.severity},
+              ${alert.kind}, ${alert.incident}, ${alert.syncId}::uuid, ${alert.runId}::uuid,
+              ${alert.title}, ${alert.message}, ${JSON.stringify(alert.facts)}::text::jsonb)
+      on conflict (incident) where closed_at is null do nothing
+      returning id
+    ),
+    noticed as (
+      insert into alert_notice (alert_id, event, channel)
+      select raised.id, 'opened', channel
+      from raised
+      cross join unnest(${`{${channels.join(',')}}`}::text::text[]) as channel
+    )
+    select 1 from raised`)
+  return rows.length > 0
+}
+
+/** Closes an incident's open alert; who was told that it opened is told that it is over. False: none is open. */
+export async function closeIncident(
+  db: Handle,
+  incident: string,
+  /** Why it is over, as one sentence. */
+  closing: string,
+): Promise<boolean> {
+  const rows = await db.rows(sql`/* alerts.closeIncident */
+    with closed as (
+      update alert
+      set closed_at = now(), closing = ${closing}
+      where incident = ${incident} and closed_at is null
+      returning id
+    ),
+    noticed as (
+      insert into alert_notice (alert_id, event, channel)
+      select closed.id, 'closed', opened.channel
+      from closed
+      join alert_notice as opened on opened.alert_id = closed.id and opened.event = 'opened'
+    )
+    select 1 from closed`)
+  return rows.length > 0
+}
