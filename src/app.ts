@@ -32,6 +32,7 @@ import { createLogger, type Logger } from './runtime/logger.ts'
 import { createIdSource, systemRandom } from './runtime/random.ts'
 import { createSealer } from './runtime/seal.ts'
 import { type Service, stopAll } from './runtime/service.ts'
+import type { BreakerSettings } from './store/breaker.ts'
 import { type Database, openDatabase } from './store/database.ts'
 import { Sweep } from './watch/sweep.ts'
 
@@ -240,8 +241,13 @@ function createEngine(
       retentionMs: config.ledgerRetentionMs,
       quarantineAfterRuns: config.quarantineAfterRuns,
       retry: { firstBackoffMs: config.firstBackoffMs, backoffFactor: config.backoffFactor },
+      breaker: breakerOf(config),
     },
   })
+}
+
+function breakerOf(config: Config): BreakerSettings {
+  return { threshold: config.breakerThreshold, channels: config.alertChannels }
 }
 
 function createSweep(
@@ -256,6 +262,7 @@ function createSweep(
   const { commands, coordination, workerId, engine } = parts
   return new Sweep({
     ...commands,
+    breaker: breakerOf(config),
     leases: coordination.leases,
     workerId,
     intervalMs: config.sweepIntervalMs,

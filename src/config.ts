@@ -6,6 +6,7 @@
 import { join, resolve } from 'node:path'
 import { z } from 'zod'
 import type { AlertChannel } from './domain/alert.ts'
+import { BREAKER_THRESHOLD, MAX_BREAKER_THRESHOLD } from './domain/breaker.ts'
 import { QUARANTINE_AFTER_RUNS } from './domain/quarantine.ts'
 import { LOG_LEVELS, type LogLevel } from './runtime/logger.ts'
 import { SEALING_KEY_BYTES } from './runtime/seal.ts'
@@ -57,6 +58,8 @@ export interface Config {
   readonly processDeadlineMs: number
   /** In so many runs a record is rejected before it is set aside. */
   readonly quarantineAfterRuns: number
+  /** Failed runs in a row after which a sync is paused, where it says nothing else. */
+  readonly breakerThreshold: number
   /** Where alerts are sent. */
   readonly alertChannels: readonly AlertChannel[]
 }
@@ -113,6 +116,12 @@ export const ENVIRONMENT = z.object({
     .min(1)
     .max(100)
     .default(QUARANTINE_AFTER_RUNS),
+  BREAKER_THRESHOLD: z.coerce
+    .number('must be a whole number of runs')
+    .int()
+    .min(1)
+    .max(MAX_BREAKER_THRESHOLD)
+    .default(BREAKER_THRESHOLD),
   HEARTBEAT_MS: duration(5_000, 50, 10 * MINUTE_MS),
   HEARTBEAT_TRUST_MS: duration(15_000, 100, 10 * MINUTE_MS),
   SILENT_AFTER_MS: duration(20_000, 200, 60 * MINUTE_MS),
@@ -236,6 +245,7 @@ function toConfig(env: Environment): Config {
     drainDeadlineMs: env.DRAIN_DEADLINE_MS,
     processDeadlineMs: env.PROCESS_DEADLINE_MS,
     quarantineAfterRuns: env.QUARANTINE_AFTER_RUNS,
+    breakerThreshold: env.BREAKER_THRESHOLD,
     alertChannels: ['log'],
   }
 }

@@ -21,6 +21,17 @@ export const SyncQuery = graphql(`
         reason
         pausedBy
         pausedAt
+        run {
+          id
+          status
+        }
+      }
+      lastFailure {
+        code
+        whatHappened
+        whatToDo
+        owner
+        runId
       }
       draft {
         ...Configuration
@@ -74,6 +85,7 @@ export const SyncQuery = graphql(`
         timeZone
       }
     }
+    breakerThreshold
   }
 `)
 

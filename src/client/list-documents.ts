@@ -13,6 +13,8 @@ export const ConnectionsQuery = graphql(`
           roles
           config
           hasCredentials
+          isConnected
+          disconnectedAt
           createdAt
         }
       }

@@ -2,8 +2,9 @@
 import type { JsonValue } from '../domain/json.ts'
 import { insertConnection } from '../store/connections.ts'
 import { recordDeed } from './audit-trail.ts'
+import { checkConnectionSettings, findConnector, sealCredentials } from './connection-settings.ts'
 import type { Actor, CommandContext } from './context.ts'
-import { checkText, MAX_NAME_LENGTH, parseObject } from './input-checks.ts'
+import { checkText, MAX_NAME_LENGTH } from './input-checks.ts'
 import { InvalidInput } from './refusals.ts'
 
 export interface CreateConnectionInput {
@@ -21,10 +22,7 @@ export async function createConnection(
 ): Promise<{ readonly connectionId: string }> {
   const { config, credentials } = checkInput(context, input)
   const id = context.ids.next()
-  const hasCredentials = Object.keys(credentials).length > 0
-  const sealedCredentials = hasCredentials
-    ? context.sealer.seal(JSON.stringify(credentials), id)
-    : null
+  const sealedCredentials = sealCredentials(context, id, credentials)
   const { name, type } = input
   await context.database.transaction('createConnection', async (tx) => {
     const created = { id, name, type, config, sealedCredentials }
@@ -36,7 +34,7 @@ export async function createConnection(
       action: 'createConnection',
       subjectType: 'connection',
       subjectId: id,
-      after: { name, type, config, hasCredentials },
+      after: { name, type, config, hasCredentials: sealedCredentials !== null },
     })
   })
   return { connectionId: id }
@@ -44,18 +42,12 @@ export async function createConnection(
 
 function checkInput(context: CommandContext, input: CreateConnectionInput) {
   const named = checkText('name', input.name, MAX_NAME_LENGTH)
-  const { sources, destinations } = context.registry
-  const connector = sources.get(input.type) ?? destinations.get(input.type)
+  const connector = findConnector(context, input.type)
   if (!connector) {
+    const { sources, destinations } = context.registry
     const known = [...new Set([...sources.keys(), ...destinations.keys()])].sort().join(', ')
     const reason = `There is no such type of connection; there are: ${known}.`
     throw new InvalidInput([...named, { field: 'type', reason }])
   }
-  const config = parseObject('config', input.config, connector.connectionConfig)
-  const credentials = parseObject('credentials', input.credentials, connector.credentials)
-  const problems = [...named, ...config.problems, ...credentials.problems]
-  if (problems.length > 0 || !config.value || !credentials.value) {
-    throw new InvalidInput(problems)
-  }
-  return { config: config.value, credentials: credentials.value }
+  return checkConnectionSettings(connector, input, named)
 }

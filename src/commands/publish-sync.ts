@@ -1,6 +1,12 @@
-/** Attests the draft: it becomes the version that runs, and the sync becomes active. */
+/**
+ * Attests the draft: it becomes the version that runs, and the sync becomes active, whoever had paused it. Where
+ * that was the breaker, its incident is over.
+ */
+import { breakerIncident } from '../domain/alert.ts'
+import { BREAKER_INCIDENT_CLOSING } from '../domain/breaker.ts'
 import { decidePublish, digestConfig } from '../domain/sync.ts'
 import { sha256 } from '../runtime/hash.ts'
+import { closeIncident } from '../store/alerts.ts'
 import type { Handle } from '../store/database.ts'
 import { findPublication, insertPublication } from '../store/publications.ts'
 import { activateSync, findSync, findSyncForUpdate, type StoredSync } from '../store/syncs.ts'
@@ -75,6 +81,7 @@ async function publishDraft(
     publishedBy: actor.tokenName,
   })
   await activateSync(tx, sync.id, publicationId)
+  await closeIncident(tx, breakerIncident(sync.id), BREAKER_INCIDENT_CLOSING)
   const { schedule } = sync.draft
   await placeSlots(tx, sync.id, { schedule, wasActive: sync.status === 'active' })
   await recordDeed(tx, context, actor, {

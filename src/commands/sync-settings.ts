@@ -1,11 +1,13 @@
 /**
  * Checks a sync's configuration as a whole: its connections, stream, object, options and mapping.
  *
- * Runs outside transactions (a source may have to look at a file). Connections are never changed or
- * removed, so what held here still holds in the transaction that follows.
+ * Runs outside transactions (a source may have to look at a file). Connections are never removed and keep
+ * their type, so what held here still holds in the transaction that follows. Whether a tool is connected is
+ * no question of the configuration: that may change at any time, and each run asks it.
  */
 
 import { ConnectorError, type SourceConnector } from '../connectors/source.ts'
+import { MAX_BREAKER_THRESHOLD } from '../domain/breaker.ts'
 import { isUuid } from '../domain/ids.ts'
 import { isJsonObject, type JsonObject, type JsonValue } from '../domain/json.ts'
 import { compileMapping, findUnknownFields, type MappingProblem } from '../domain/mapping.ts'
@@ -32,6 +34,8 @@ export interface SyncSettings {
   readonly pageSize: number
   /** Null: it runs only when it is asked to. */
   readonly schedule: GivenSchedule | null
+  /** Null: as many failed runs in a row as the deployment says. */
+  readonly breakerThreshold: number | null
 }
 
 export type CheckedSettings =
@@ -63,6 +67,7 @@ export async function checkSyncSettings(
     ...destination.problems,
     ...checkMapping(settings.mapping, source.fields),
     ...checkPageSize(settings.pageSize),
+    ...checkBreakerThreshold(settings.breakerThreshold),
     ...scheduled.problems,
   ]
   if (problems.length > 0 || !isJsonObject(settings.mapping)) {
@@ -83,6 +88,7 @@ export async function checkSyncSettings(
       onBrokenRecord: settings.onBrokenRecord,
       pageSize: settings.pageSize,
       schedule: scheduled.schedule,
+      breakerThreshold: settings.breakerThreshold,
     },
   }
 }
@@ -185,11 +191,19 @@ function toInputProblem({ field, reason }: MappingProblem): InputProblem {
 }
 
 function checkPageSize(pageSize: number): readonly InputProblem[] {
-  if (Number.isSafeInteger(pageSize) && pageSize >= 1 && pageSize <= MAX_PAGE_RECORDS) {
+  return checkCount('pageSize', pageSize, MAX_PAGE_RECORDS)
+}
+
+function checkBreakerThreshold(threshold: number | null): readonly InputProblem[] {
+  return threshold === null ? [] : checkCount('breakerThreshold', threshold, MAX_BREAKER_THRESHOLD)
+}
+
+function checkCount(field: string, count: number, most: number): readonly InputProblem[] {
+  if (Number.isSafeInteger(count) && count >= 1 && count <= most) {
     return []
   }
-  const reason = `It must be a whole number from 1 to ${MAX_PAGE_RECORDS}, and ${pageSize} was given.`
-  return [{ field: 'pageSize', reason }]
+  const reason = `It must be a whole number from 1 to ${most}, and ${count} was given.`
+  return [{ field, reason }]
 }
 
 function checkGivenSchedule(given: GivenSchedule | null): {

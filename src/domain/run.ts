@@ -21,7 +21,7 @@ export const FINAL_RUN_STATUSES = ['succeeded', 'partial', 'failed', 'canceled']
 export type FinalRunStatus = (typeof FINAL_RUN_STATUSES)[number]
 
 /** Why a run was started. */
-const RUN_CAUSES = ['schedule', 'run_now', 'retry', 'redrive', 'sweep'] as const
+export const RUN_CAUSES = ['schedule', 'run_now', 'retry', 'redrive', 'sweep'] as const
 export type RunCause = (typeof RUN_CAUSES)[number]
 
 /** How one attempt of a run ended. */
@@ -42,10 +42,12 @@ export const ATTEMPT_ALLOWANCE = 5
 export const MAX_TAKE_OVERS = 5
 
 /**
- * Every verb with the states it may leave and reach. `refuse` and `enqueue` create the run.
+ * Every verb with the states it may leave and reach. `refuse` leaves none: it records a run that fails
+ * before any worker could see it. `enqueue`, which makes the others, is none of a run's own verbs.
  * A verb that meets another state has lost a race and changes nothing.
  */
 export const RUN_TRANSITIONS = {
+  refuse: { from: [], to: ['failed'], raisesFence: false },
   claim: { from: ['queued'], to: ['running'], raisesFence: true },
   complete: { from: ['running'], to: ['succeeded', 'partial'], raisesFence: false },
   postpone: { from: ['running'], to: ['queued'], raisesFence: false },

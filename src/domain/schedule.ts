@@ -252,7 +252,13 @@ export interface Tick {
   readonly isCatchingUp: boolean
 }
 
-/** What firing a slot that is due means. */
+/**
+ * How long a slot waits that nobody can tell the next one of: a time zone that this machine does not know, a
+ * schedule that cannot be read. Long enough not to spin, short enough that the breaker tells people within a day.
+ */
+export const UNTOLD_SLOT_WAIT_MS = 60 * MINUTE_MS
+
+/** What firing a slot that is due means. Throws as {@link nextFire} does. */
 export function decideTick(
   cron: CronEngine,
   anchored: AnchoredSchedule,

@@ -41,13 +41,22 @@ export interface SyncConfig {
   readonly pageSize: number
   /** Null: it runs only when it is asked to. */
   readonly schedule: Schedule | null
+  /** Failed runs in a row after which the breaker pauses it; null: as many as the deployment says. */
+  readonly breakerThreshold: number | null
 }
 
-/** 64 hexadecimal characters: the name of a version. One without a schedule is named as before there were any. */
+/** What came into the configuration after versions had been named: where it is null they keep their names. */
+const ADDED_MEMBERS: readonly string[] = [
+  'schedule',
+  'breakerThreshold',
+] satisfies (keyof SyncConfig)[]
+
+/** 64 hexadecimal characters: the name of a version. */
 export function digestConfig(hash: Hash, config: SyncConfig): string {
-  const { schedule, ...rest } = config
-  const named = schedule === null ? rest : config
-  return hash(canonicalJson(named as unknown as JsonObject))
+  const named = Object.entries(config as unknown as JsonObject).filter(
+    ([member, value]) => value !== null || !ADDED_MEMBERS.includes(member),
+  )
+  return hash(canonicalJson(Object.fromEntries(named)))
 }
 
 /** What a queued or running run needs to be true of its sync; null: it may go on. */
@@ -80,8 +89,9 @@ export function readSyncConfig(stored: JsonObject): SyncConfig {
   const onBrokenRecord = BROKEN_RECORD_POLICIES.find(
     (policy) => policy === stored['onBrokenRecord'],
   )
-  const { pageSize } = stored
-  if (!onRejected || !onBrokenRecord || typeof pageSize !== 'number') {
+  const { pageSize, breakerThreshold = null } = stored
+  const isThreshold = breakerThreshold === null || typeof breakerThreshold === 'number'
+  if (!onRejected || !onBrokenRecord || typeof pageSize !== 'number' || !isThreshold) {
     throw new RangeError('A stored sync configuration has another shape than it was written with.')
   }
   return {
@@ -96,6 +106,7 @@ export function readSyncConfig(stored: JsonObject): SyncConfig {
     onBrokenRecord,
     pageSize,
     schedule: readSchedule(stored['schedule']),
+    breakerThreshold,
   }
 }
 

@@ -17,6 +17,7 @@ import type { Clock } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/logger.ts'
 import type { IdSource, Random } from '../runtime/random.ts'
 import type { Sealer } from '../runtime/seal.ts'
+import type { BreakerSettings } from '../store/breaker.ts'
 import type { Database } from '../store/database.ts'
 import { hasHeldRecords } from '../store/pages.ts'
 import { countSetAside } from '../store/quarantine.ts'
@@ -42,6 +43,7 @@ export interface AttemptSettings {
   /** In so many runs a record is rejected before it is set aside, where the sync says so. */
   readonly quarantineAfterRuns: number
   readonly retry: RetryPolicy
+  readonly breaker: BreakerSettings
 }
 
 export interface AttemptParts {

@@ -2,7 +2,8 @@
  * Records how an attempt ended: the domain decides the verb, the store carries it out.
  *
  * Invariant: the end of an attempt is not lost to a database that is away for a moment: it is tried
- * again until it is recorded or the run turns out to be another's, but not past a drain's deadline.
+ * again until it is recorded or the run turns out to be another's, but not past a drain's deadline. A failure
+ * is recorded together with what follows from it for the sync (I18).
  */
 import type { Failure } from '../domain/failure.ts'
 import { failure } from '../domain/failure.ts'
@@ -10,6 +11,8 @@ import type { RunProgress } from '../domain/progress.ts'
 import { decideAfterFailure, decideAfterInterruption, type RetryPolicy } from '../domain/retry.ts'
 import { decideEnd, type EndOfRun } from '../domain/run.ts'
 import { unreachable } from '../runtime/assert.ts'
+import type { IdSource } from '../runtime/random.ts'
+import { type BreakerSettings, recordWithBreaker } from '../store/breaker.ts'
 import type { Database } from '../store/database.ts'
 import {
   cancelRun,
@@ -31,7 +34,8 @@ export type RunEnd =
 
 export interface EndRunParts extends KeepTryingParts {
   readonly database: Database
-  readonly settings: { readonly retry: RetryPolicy }
+  readonly ids: IdSource
+  readonly settings: { readonly retry: RetryPolicy; readonly breaker: BreakerSettings }
   readonly claimed: ClaimedRun
   readonly holder: RunHolder
 }
@@ -108,8 +112,21 @@ async function recordFailure(
       return canceled
     }
   }
-  logger.info('run.failed', { runId: holder.runId, code: told.code })
-  return await failRun(database, holder, told)
+  return await recordFailed(parts, told)
+}
+
+/** In one transaction with what the breaker makes of it. Null: the run is another's, or an earlier try was committed. */
+async function recordFailed(parts: EndRunParts, told: Failure): Promise<RunProgress | null> {
+  const { database, holder, ids, logger } = parts
+  const { runId, syncId } = holder
+  const { breaker } = parts.settings
+  logger.info('run.failed', { runId, code: told.code })
+  const settings = { ids, breaker, name: 'endRun.recordFailed', syncId }
+  const failed = await recordWithBreaker(database, settings, (tx) => failRun(tx, holder, told))
+  if (failed?.trip) {
+    logger.warn('breaker.tripped', failed.trip)
+  }
+  return failed?.recorded ?? null
 }
 
 async function recordInterruption(parts: EndRunParts, told: Failure): Promise<RunProgress | null> {
@@ -136,7 +153,7 @@ async function recordRelease(
     return progress
   }
   const unwanted = failure('attestation_rule_not_active')
-  return (await recordCancel(parts)) ?? (await failRun(database, holder, unwanted))
+  return (await recordCancel(parts)) ?? (await recordFailed(parts, unwanted))
 }
 
 /** Null: nobody asked for it, or the run is another's. */

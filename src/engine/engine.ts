@@ -44,6 +44,7 @@ export class Engine implements Service {
 
   constructor(options: EngineOptions) {
     const { engine, settings } = options
+    const { breaker } = settings
     const drain: Drain = new Drain({
       ...options,
       deadlineMs: engine.drainDeadlineMs,
@@ -72,12 +73,13 @@ export class Engine implements Service {
     })
     const recovery = new Recovery({
       ...options,
+      breaker,
       intervalMs: engine.beatMs,
       silentAfterMs: engine.silentAfterMs,
       ownRunIds: () => pool.runIds,
     })
     const upkeep = new LedgerUpkeep({ ...options, retentionMs: settings.retentionMs })
-    const scheduler = new Scheduler({ ...options, intervalMs: engine.schedulerMs })
+    const scheduler = new Scheduler({ ...options, breaker, intervalMs: engine.schedulerMs })
     this.#services = [upkeep, heartbeat, recovery, stopWishes, pool, scheduler]
     this.#pool = pool
     this.#drain = drain

@@ -28,7 +28,7 @@ export interface OpenConnectorsOptions {
   readonly signal: AbortSignal
 }
 
-/** Throws an attempt's stop (`connection_missing`, naming the end) or what the connectors throw. */
+/** Throws an attempt's stop (`connection_missing`, naming the tool or the end) or what the connectors throw. */
 export async function openConnectors(options: OpenConnectorsOptions): Promise<OpenConnectors> {
   const { database, workspaceId, config, registry, sealer, signal } = options
   const { sourceConnectionId, destinationConnectionId } = config
@@ -74,7 +74,9 @@ export async function openConnectors(options: OpenConnectorsOptions): Promise<Op
 }
 
 function pick(connections: readonly StoredConnection[], id: string, end: string): StoredConnection {
-  return connections.find((connection) => connection.id === id) ?? refuse(end)
+  const found = connections.find((connection) => connection.id === id) ?? refuse(end)
+  // Also where a connector takes no credentials: what was disconnected is not read or written any more.
+  return found.disconnectedAt === null ? found : refuse(found.name)
 }
 
 function refuse(subject: string): never {

@@ -7,7 +7,7 @@
  * the attempt broke) is found the same way.
  */
 import { type Bus, runChannel, WAKE_CHANNEL } from '../coordination/bus.ts'
-import { failure } from '../domain/failure.ts'
+import { type Failure, failure } from '../domain/failure.ts'
 import { progressToMessage, type RunProgress } from '../domain/progress.ts'
 import { decideTakeOver, MAX_TAKE_OVERS, type TakeOverDecision } from '../domain/run.ts'
 import { decideStop } from '../domain/sync.ts'
@@ -15,6 +15,7 @@ import { unreachable } from '../runtime/assert.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/logger.ts'
 import { PeriodicService, type Service } from '../runtime/service.ts'
+import { type BreakerParts, recordWithBreaker, type Trip } from '../store/breaker.ts'
 import type { Database } from '../store/database.ts'
 import {
   cancelRunOfSilentWorker,
@@ -25,7 +26,7 @@ import {
   type TakenRun,
 } from '../store/workers.ts'
 
-export interface RecoveryOptions {
+export interface RecoveryOptions extends BreakerParts {
   readonly database: Database
   readonly bus: Bus
   readonly clock: Clock
@@ -126,15 +127,18 @@ export class Recovery implements Service {
   }
 
   async #takeOver(run: TakenRun): Promise<void> {
-    const { database, logger } = this.#options
+    const { logger } = this.#options
     const { runId, workerId, takeOvers } = run
     const decision = decideTakeOver({ takeOversInARow: takeOvers, wish: decideStop(run) })
-    const progress = await carryOut(database, run, decision)
-    if (!progress) {
+    const done = await carryOut(this.#options, run, decision)
+    if (!done) {
       return // it beat again, the run has moved on, or somebody stopped it: the next look sees that
     }
     logger.warn('run.recovered', { runId, workerId, decision, takeOvers: takeOvers + 1 })
-    await this.#announce(progress)
+    if (done.trip) {
+      logger.warn('breaker.tripped', done.trip)
+    }
+    await this.#announce(done.progress)
   }
 
   async #announce(progress: RunProgress): Promise<void> {
@@ -144,23 +148,47 @@ export class Recovery implements Service {
   }
 }
 
-function carryOut(
-  database: Database,
+interface TakenOver {
+  readonly progress: RunProgress
+  /** What the breaker made of it, where it failed. */
+  readonly trip: Trip | null
+}
+
+async function carryOut(
+  options: RecoveryOptions,
   run: TakenRun,
   decision: TakeOverDecision,
-): Promise<RunProgress | null> {
+): Promise<TakenOver | null> {
+  const { database } = options
   switch (decision) {
     case 'requeue':
-      return recoverRun(database, run)
+      return withoutTrip(await recoverRun(database, run))
     case 'close':
-      return closeRunOfSilentWorker(database, run, endedItsWorkers())
+      return await close(options, run, endedItsWorkers())
     case 'pause':
-      return closeRunOfSilentWorker(database, run, failure('attestation_rule_not_active'))
+      return await close(options, run, failure('attestation_rule_not_active'))
     case 'cancel':
-      return cancelRunOfSilentWorker(database, run)
+      return withoutTrip(await cancelRunOfSilentWorker(database, run))
     default:
       return unreachable(decision)
   }
+}
+
+function withoutTrip(progress: RunProgress | null): TakenOver | null {
+  return progress && { progress, trip: null }
+}
+
+/** A failed run, like any: the breaker decides in the same transaction (I18). */
+async function close(
+  options: RecoveryOptions,
+  run: TakenRun,
+  told: Failure,
+): Promise<TakenOver | null> {
+  const parts = { ...options, name: 'recovery.close', syncId: run.syncId }
+  const closed = await recordWithBreaker(options.database, parts, (tx) =>
+    closeRunOfSilentWorker(tx, run, told),
+  )
+  return closed && { progress: closed.recorded, trip: closed.trip }
 }
 
 function endedItsWorkers() {

@@ -3,16 +3,18 @@
  *
  * Any number of processes do this at once, and none needs to know of the others: a slot is fired by
  * whoever moves it on in the database (I14). What was due while nobody was there is not fired slot by
- * slot: the oldest one starts a run that stands for all of them, marked as catching up.
+ * slot: the oldest one starts a run that stands for all of them, marked as catching up. A slot whose run could
+ * only fail is refused: a failed run is recorded, before any worker could see it.
  */
 import { announceRuns } from '../coordination/announce.ts'
 import type { Bus } from '../coordination/bus.ts'
-import { decideTick } from '../domain/schedule.ts'
-import { unreachable } from '../runtime/assert.ts'
+import { failure } from '../domain/failure.ts'
+import { decideTick, readSchedule, type Tick, UNTOLD_SLOT_WAIT_MS } from '../domain/schedule.ts'
+import { assert, unreachable } from '../runtime/assert.ts'
 import { type Instant, instantAt } from '../runtime/clock.ts'
 import { cronEngine } from '../runtime/cron.ts'
-import type { IdSource } from '../runtime/random.ts'
 import { DueRounds, type RoundsOptions } from '../runtime/service.ts'
+import type { BreakerParts } from '../store/breaker.ts'
 import type { Database } from '../store/database.ts'
 import {
   type DueSlot,
@@ -20,12 +22,19 @@ import {
   type FireResult,
   fireSlots,
   listDueSlots,
+  type RefusedSlot,
 } from '../store/schedules.ts'
+import { type RefuseResult, refuse, untold } from './refuse-slot.ts'
 
-export interface SchedulerOptions extends RoundsOptions {
+export interface SchedulerOptions extends RoundsOptions, BreakerParts {
   readonly database: Database
   readonly bus: Bus
-  readonly ids: IdSource
+}
+
+/** What is to be done with slots that are due. */
+interface Plan {
+  readonly fired: readonly FiredSlot[]
+  readonly refused: readonly RefusedSlot[]
 }
 
 /** Slots that one statement fires; their syncs are held for as long as it takes. */
@@ -44,23 +53,73 @@ export class Scheduler extends DueRounds<SchedulerOptions> {
         now,
         after,
       })
-      await this.#fireAll(this.#decideTicks(due), signal)
+      const { fired, refused } = this.#plan(due)
+      await this.#fireAll(fired, signal)
+      await this.#refuseAll(refused, signal)
       after = due.length === SLOTS_PER_LOOK ? (due.at(-1) ?? null) : null
     } while (after !== null && !signal.aborted)
   }
 
   /** One sync's trouble does not keep the others from their runs. */
-  #decideTicks(due: readonly DueSlot[]): readonly FiredSlot[] {
-    return due.flatMap((slot) => {
-      const { syncId, slotMs } = slot
+  #plan(due: readonly DueSlot[]): Plan {
+    const fired: FiredSlot[] = []
+    const refused: RefusedSlot[] = []
+    for (const slot of due) {
+      const { syncId, slotMs, missingTool } = slot
+      const asked = { runId: this.options.ids.next(), syncId, slotMs }
       try {
-        const tick = decideTick(cronEngine, slot, slot)
-        return [{ runId: this.options.ids.next(), syncId, slotMs, ...tick }]
+        const tick = tickOf(slot)
+        if (missingTool === null) {
+          fired.push({ ...asked, ...tick })
+        } else {
+          const told = failure('connection_missing', { subject: missingTool })
+          refused.push({ ...asked, ...tick, failure: told })
+        }
       } catch (error) {
-        this.options.logger.error('schedule.not_fired', { syncId }, error)
-        return []
+        this.options.logger.error('schedule.not_told', { syncId }, error)
+        const nextSlotMs = slot.nowMs + UNTOLD_SLOT_WAIT_MS
+        refused.push({ ...asked, nextSlotMs, isCatchingUp: false, failure: untold(error) })
       }
-    })
+    }
+    return { fired, refused }
+  }
+
+  /** Each in a transaction of its own, after those that start a run: the breaker ends it after a few of them. */
+  async #refuseAll(slots: readonly RefusedSlot[], signal: AbortSignal): Promise<void> {
+    for (const slot of slots) {
+      if (signal.aborted) {
+        return
+      }
+      try {
+        await this.#tellRefused(slot, await refuse(this.options, slot))
+      } catch (error) {
+        this.options.logger.error('schedule.not_fired', { syncId: slot.syncId }, error)
+      }
+    }
+  }
+
+  async #tellRefused(slot: RefusedSlot, result: RefuseResult): Promise<void> {
+    const { logger, bus } = this.options
+    const { syncId } = slot
+    switch (result.kind) {
+      case 'refused': {
+        const { runId } = result.progress
+        logger.warn('run.refused', { ...tellSlot(slot), runId, code: slot.failure.code })
+        if (result.trip) {
+          logger.warn('breaker.tripped', result.trip)
+        }
+        await announceRuns(bus, [result.progress])
+        return
+      }
+      case 'coalesced':
+      case 'rested':
+        this.#log({ kind: result.kind, syncId }, slot)
+        return
+      case 'left':
+        return
+      default:
+        unreachable(result)
+    }
   }
 
   /**
@@ -99,10 +158,9 @@ export class Scheduler extends DueRounds<SchedulerOptions> {
     )
   }
 
-  #log(result: FireResult, slot: FiredSlot | undefined): void {
+  #log(result: FireResult, slot: Moment | undefined): void {
     const { logger } = this.options
-    const { syncId } = result
-    const told = { syncId, slotAt: slot ? instantAt(slot.slotMs).toISOString() : null }
+    const told = slot ? tellSlot(slot) : { syncId: result.syncId }
     switch (result.kind) {
       case 'started': {
         const { runId } = result.progress
@@ -120,4 +178,17 @@ export class Scheduler extends DueRounds<SchedulerOptions> {
         unreachable(result)
     }
   }
+}
+
+type Moment = Pick<FiredSlot, 'syncId' | 'slotMs' | 'isCatchingUp'>
+
+function tellSlot({ syncId, slotMs }: Moment) {
+  return { syncId, slotAt: instantAt(slotMs).toISOString() }
+}
+
+/** Throws RangeError for a schedule that this process cannot tell the next slot of. */
+function tickOf(slot: DueSlot): Tick {
+  const schedule = readSchedule(slot.schedule)
+  assert(schedule !== null, `The sync ${slot.syncId} has a slot and no schedule.`)
+  return decideTick(cronEngine, { schedule, anchorMs: slot.anchorMs }, slot)
 }

@@ -1,10 +1,14 @@
 /** Connections: tools connected in the workspace. */
 import { createConnection } from '../commands/create-connection.ts'
-import { InvalidInput } from '../commands/refusals.ts'
-import { listConnections } from '../store/history/syncs.ts'
+import { disconnectConnection } from '../commands/disconnect-connection.ts'
+import { reconnectConnection } from '../commands/reconnect-connection.ts'
+import { InvalidInput, NotFound } from '../commands/refusals.ts'
+import { listConnections, listSyncsOfConnection } from '../store/history/syncs.ts'
 import { builder } from './builder.ts'
+import { CommandStatusEnum } from './command-status.ts'
 import { getActor } from './context.ts'
-import { ConnectionType } from './nodes.ts'
+import { readId } from './global-id.ts'
+import { ConnectionType, SyncType } from './nodes.ts'
 import { resolveIdPage } from './paging.ts'
 
 const ConnectionRoleEnum = builder.enumType('ConnectionRole', {
@@ -16,7 +20,7 @@ const ConnectionRoleEnum = builder.enumType('ConnectionRole', {
 })
 
 ConnectionType.implement({
-  description: 'A tool that is connected in the workspace.',
+  description: 'A tool that is, or was, connected in the workspace.',
   fields: (t) => ({
     name: t.exposeString('name', { description: 'Unique in the workspace.' }),
     type: t.exposeString('type', { description: 'The kind of tool, such as `file` or `http`.' }),
@@ -32,7 +36,31 @@ ConnectionType.implement({
     hasCredentials: t.exposeBoolean('hasCredentials', {
       description: 'Whether credentials are stored. They are sealed and never shown.',
     }),
-    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was connected.' }),
+    isConnected: t.boolean({
+      description:
+        'Whether the tool is connected. Where it is not, runs that need it fail with `CONNECTION_MISSING`.',
+      resolve: ({ disconnectedAt }) => disconnectedAt === null,
+    }),
+    disconnectedAt: t.expose('disconnectedAt', {
+      type: 'DateTime',
+      nullable: true,
+      description: 'When it was disconnected; null while it is connected.',
+    }),
+    syncs: t.connection({
+      type: SyncType,
+      description: 'The syncs that use it, in their draft or in what is published, newest first.',
+      resolve: ({ id }, args, context) =>
+        resolveIdPage(args, (page) =>
+          listSyncsOfConnection(context.parts.database, getActor(context).workspaceId, {
+            connectionId: id,
+            page,
+          }),
+        ),
+    }),
+    createdAt: t.expose('createdAt', {
+      type: 'DateTime',
+      description: 'When it was first connected.',
+    }),
   }),
 })
 
@@ -91,6 +119,89 @@ builder.mutationField('createConnection', (t) =>
         type: input.type,
         config: input.config ?? null,
         credentials: input.credentials ?? {},
+      }),
+  }),
+)
+
+const ChangedConnectionPayload = builder
+  .objectRef<{ readonly connectionId: string; readonly status: 'done' | 'noop' }>(
+    'ChangedConnection',
+  )
+  .implement({
+    description: 'The connection after a mutation; its `syncs` are those that it is about.',
+    fields: (t) => ({
+      status: t.expose('status', { type: CommandStatusEnum, description: 'What was done.' }),
+      connection: t.field({
+        type: ConnectionType,
+        description: 'The connection.',
+        resolve: ({ connectionId }) => connectionId,
+      }),
+    }),
+  })
+
+const DisconnectConnectionInput = builder.inputType('DisconnectConnectionInput', {
+  description: 'A tool to disconnect.',
+  fields: (t) => ({
+    connectionId: t.id({ required: true, description: 'The id of the connection.' }),
+    reason: t.string({ required: true, description: 'Why, for those who will ask later.' }),
+  }),
+})
+
+builder.mutationField('disconnectConnection', (t) =>
+  t.field({
+    type: ChangedConnectionPayload,
+    description:
+      'Disconnects a tool and removes its credentials. The syncs that use it stay; their runs fail until it is connected again.',
+    errors: { types: [InvalidInput, NotFound] },
+    args: {
+      input: t.arg({
+        type: DisconnectConnectionInput,
+        required: true,
+        description: 'The connection.',
+      }),
+    },
+    resolve: (_root, { input }, context) =>
+      disconnectConnection(context.parts, getActor(context), {
+        connectionId: readId('Connection', input.connectionId, 'connectionId'),
+        reason: input.reason,
+      }),
+  }),
+)
+
+const ReconnectConnectionInput = builder.inputType('ReconnectConnectionInput', {
+  description: 'A tool to connect again.',
+  fields: (t) => ({
+    connectionId: t.id({ required: true, description: 'The id of the connection.' }),
+    credentials: t.field({
+      type: 'JSON',
+      description:
+        'Its credentials, if it takes any. They take the place of those that are stored.',
+    }),
+    config: t.field({
+      type: 'JSON',
+      description: 'Its settings; not given, they stay as they are.',
+    }),
+  }),
+})
+
+builder.mutationField('reconnectConnection', (t) =>
+  t.field({
+    type: ChangedConnectionPayload,
+    description:
+      'Connects a tool again, or gives it a fresh authorisation. A sync that the breaker paused is published again after it.',
+    errors: { types: [InvalidInput, NotFound] },
+    args: {
+      input: t.arg({
+        type: ReconnectConnectionInput,
+        required: true,
+        description: 'The connection.',
+      }),
+    },
+    resolve: (_root, { input }, context) =>
+      reconnectConnection(context.parts, getActor(context), {
+        connectionId: readId('Connection', input.connectionId, 'connectionId'),
+        credentials: input.credentials ?? {},
+        config: input.config ?? null,
       }),
   }),
 )

@@ -36,6 +36,8 @@ const DESCRIPTIONS = {
   onBrokenRecord: 'What a row does that cannot be read as a record.',
   pageSize: 'Records a page, 1 to 10,000.',
   schedule: 'When it runs by itself; null: only when it is asked to.',
+  breakerThreshold:
+    'After how many failed runs in a row the breaker pauses it, 1 to 100; null: as many as the deployment says (5).',
 }
 
 export const SyncConfigurationType = builder.objectRef<SyncConfig>('SyncConfiguration').implement({
@@ -77,6 +79,10 @@ export const SyncConfigurationType = builder.objectRef<SyncConfig>('SyncConfigur
       description: DESCRIPTIONS.schedule,
       resolve: ({ schedule }) => schedule,
     }),
+    breakerThreshold: t.exposeInt('breakerThreshold', {
+      nullable: true,
+      description: DESCRIPTIONS.breakerThreshold,
+    }),
   }),
 })
 
@@ -103,6 +109,7 @@ export const CreateSyncInput = builder.inputType('CreateSyncInput', {
     }),
     pageSize: t.int({ defaultValue: DEFAULT_PAGE_SIZE, description: DESCRIPTIONS.pageSize }),
     schedule: t.field({ type: ScheduleInput, description: DESCRIPTIONS.schedule }),
+    breakerThreshold: t.int({ description: DESCRIPTIONS.breakerThreshold }),
   }),
 })
 
@@ -131,6 +138,9 @@ export const UpdateSyncInput = builder.inputType('UpdateSyncInput', {
       description:
         'When it runs by itself. Null takes the schedule away: it runs only when it is asked to.',
     }),
+    breakerThreshold: t.int({
+      description: `${DESCRIPTIONS.breakerThreshold} Null takes its own number away.`,
+    }),
   }),
 })
 
@@ -155,10 +165,11 @@ export function readNewSettings(input: CreateShape): SyncSettings {
     onBrokenRecord: input.onBrokenRecord ?? 'REJECT',
     pageSize: input.pageSize ?? DEFAULT_PAGE_SIZE,
     schedule: readScheduleInput(input.schedule),
+    breakerThreshold: input.breakerThreshold ?? null,
   }
 }
 
-/** Only what is given; null counts as not given, but for the schedule, which it takes away. */
+/** Only what is given; null counts as not given, but for the schedule and the breaker's threshold, which it takes away. */
 export function readChangedSettings(input: UpdateShape): Partial<SyncSettings> {
   const changes = {
     sourceConnectionId: readGivenId(input, 'sourceConnectionId'),
@@ -175,8 +186,12 @@ export function readChangedSettings(input: UpdateShape): Partial<SyncSettings> {
   const given = Object.fromEntries(
     Object.entries(changes).filter(([, value]) => value !== null && value !== undefined),
   )
-  const { schedule } = input
-  return schedule === undefined ? given : { ...given, schedule: readScheduleInput(schedule) }
+  const { schedule, breakerThreshold } = input
+  return {
+    ...given,
+    ...(schedule === undefined ? {} : { schedule: readScheduleInput(schedule) }),
+    ...(breakerThreshold === undefined ? {} : { breakerThreshold }),
+  }
 }
 
 function readGivenId(

@@ -1,6 +1,7 @@
 /** Syncs, as they are shown. What can be done with them is in sync-mutations. */
 import { checkPreviewCount } from '../commands/preview-schedule.ts'
 import { InvalidInput } from '../commands/refusals.ts'
+import { BREAKER_PAUSE_REASON } from '../domain/breaker.ts'
 import { nextFires } from '../domain/schedule.ts'
 import { digestConfig } from '../domain/sync.ts'
 import { type Instant, instantAt } from '../runtime/clock.ts'
@@ -48,18 +49,22 @@ const SyncPauseType = builder.objectRef<PausedSync>('SyncPause').implement({
       description:
         'The reason that the person gave, or `Paused automatically by the failure circuit breaker`.',
       resolve: ({ pauseCause, pauseReason }) =>
-        pauseCause === 'breaker'
-          ? 'Paused automatically by the failure circuit breaker'
-          : (pauseReason ?? ''),
+        pauseCause === 'breaker' ? BREAKER_PAUSE_REASON : (pauseReason ?? ''),
     }),
     pausedBy: t.exposeString('pausedBy', {
       nullable: true,
-      description: 'The name of the token that paused it; null for the breaker.',
+      description: 'The name of the token that paused it; `tajo` for the breaker.',
     }),
     pausedAt: t.expose('pausedAt', {
       type: 'DateTime',
       nullable: true,
       description: 'When it was paused.',
+    }),
+    run: t.field({
+      type: RunType,
+      nullable: true,
+      description: 'The failed run after which the breaker paused it; null where a person did.',
+      resolve: ({ pausedByRunId }) => pausedByRunId,
     }),
   }),
 })

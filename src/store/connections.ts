@@ -1,6 +1,7 @@
 /** Connections: tools connected in a workspace. Credentials lie here sealed only. */
-import { and, eq, inArray } from 'drizzle-orm'
+import { and, eq, inArray, sql } from 'drizzle-orm'
 import type { JsonObject } from '../domain/json.ts'
+import type { Instant } from '../runtime/clock.ts'
 import type { Handle } from './database.ts'
 import { connection } from './schema-configuration.ts'
 
@@ -12,13 +13,24 @@ export interface StoredConnection {
   readonly config: JsonObject
   /** JSON, sealed for the connection's id; null: the connector takes none. */
   readonly sealedCredentials: string | null
+  /** Since when the tool is not connected any more; null: it is. */
+  readonly disconnectedAt: Instant | null
+}
+
+const COLUMNS = {
+  id: connection.id,
+  name: connection.name,
+  type: connection.type,
+  config: connection.config,
+  sealedCredentials: connection.sealedCredentials,
+  disconnectedAt: connection.disconnectedAt,
 }
 
 /** False: the workspace has a connection of that name. */
 export async function insertConnection(
   tx: Handle,
   workspaceId: string,
-  created: StoredConnection,
+  created: Omit<StoredConnection, 'disconnectedAt'>,
 ): Promise<boolean> {
   const inserted = await tx.orm
     .insert(connection)
@@ -38,13 +50,42 @@ export async function findConnections(
     return []
   }
   return await handle.orm
-    .select({
-      id: connection.id,
-      name: connection.name,
-      type: connection.type,
-      config: connection.config,
-      sealedCredentials: connection.sealedCredentials,
-    })
+    .select(COLUMNS)
     .from(connection)
     .where(and(eq(connection.workspaceId, workspaceId), inArray(connection.id, [...ids])))
+}
+
+/** Reads the connection and holds its row until the transaction ends. */
+export async function findConnectionForUpdate(
+  tx: Handle,
+  workspaceId: string,
+  id: string,
+): Promise<StoredConnection | null> {
+  const found = await tx.orm
+    .select(COLUMNS)
+    .from(connection)
+    .where(and(eq(connection.workspaceId, workspaceId), eq(connection.id, id)))
+    .for('no key update')
+  return found[0] ?? null
+}
+
+/** Takes the credentials from a connection whose row is held. */
+export async function markDisconnected(tx: Handle, id: string): Promise<void> {
+  await tx.orm
+    .update(connection)
+    .set({ sealedCredentials: null, disconnectedAt: sql`now()`, updatedAt: sql`now()` })
+    .where(eq(connection.id, id))
+}
+
+/** Gives a connection whose row is held what it is connected with from now on. */
+export async function markConnected(
+  tx: Handle,
+  id: string,
+  given: Pick<StoredConnection, 'config' | 'sealedCredentials'>,
+): Promise<void> {
+  const { config, sealedCredentials } = given
+  await tx.orm
+    .update(connection)
+    .set({ config, sealedCredentials, disconnectedAt: null, updatedAt: sql`now()` })
+    .where(eq(connection.id, id))
 }

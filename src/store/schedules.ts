@@ -2,15 +2,17 @@
  * When syncs run by themselves: the slot that comes next, and its firing.
  *
  * Invariants: a slot is fired by whoever moves it on, in one statement with the run that it starts, so
- * exactly once across any number of processes (I14); nothing is fired for a sync that is not active;
- * rows are locked in the order sync, schedule, run, and without waiting (so slots of many syncs can go in
- * one statement): what somebody else holds is found again at the next look. The database's clock says what is due; a test may set it (`now`).
+ * exactly once across any number of processes (I14), and so is one that is refused, in one transaction with the
+ * failed run that tells of it; nothing is fired for a sync that is not active; rows are locked in the order
+ * sync, schedule, run, and without waiting (so slots of many syncs can go in one statement): what somebody else
+ * holds is found again at the next look. The database's clock says what is due; a test may set it (`now`).
  */
 import { sql } from 'drizzle-orm'
+import type { Failure } from '../domain/failure.ts'
 import type { JsonObject } from '../domain/json.ts'
 import type { RunProgress } from '../domain/progress.ts'
 import { ATTEMPT_ALLOWANCE } from '../domain/run.ts'
-import { readSchedule, type Schedule, type Slots } from '../domain/schedule.ts'
+import { readSchedule, type Slots } from '../domain/schedule.ts'
 import type { SyncStatus } from '../domain/sync.ts'
 import { type Instant, instantAt } from '../runtime/clock.ts'
 import type { Handle, Row } from './database.ts'
@@ -52,13 +54,16 @@ export async function storeSlots(tx: Handle, syncId: string, slots: Slots): Prom
 }
 
 /** A slot whose time has come. */
-export interface DueSlot {
+export type DueSlot = {
   readonly syncId: string
-  readonly schedule: Schedule
+  /** As it was stored: whoever cannot read it has one sync's trouble, and not all of theirs. */
+  readonly schedule: JsonObject | null
   readonly anchorMs: number
   readonly slotMs: number
   /** When this was read. */
   readonly nowMs: number
+  /** The name of a tool of the published version that is not connected; null: both are, or the sync is not active. */
+  readonly missingTool: string | null
 }
 
 /** The slots that are due, the oldest first, behind `after` where one is given. Nothing is held. */
@@ -76,27 +81,33 @@ export async function listDueSlots(
       ? sql`true`
       : sql`(slot_at, sync_id) > (${textAt(options.after.slotMs)}::timestamptz,
               ${options.after.syncId}::uuid)`
-  const rows = await db.rows<Row & { syncId: string } & DueSlotRow>(sql`/* schedules.listDueSlots */
-    select sync_id as "syncId", schedule, ${msOf('anchor_at')} as "anchorMs",
-           ${msOf('slot_at')} as "slotMs",
-           ${msOf('moment.now')} as "nowMs"
-    from (select coalesce(${now}::timestamptz, now()) as now) as moment
-    join sync_schedule on sync_schedule.slot_at <= moment.now
-    where ${isBehind}
-    order by slot_at, sync_id
-    limit ${options.limit}`)
-  return rows.flatMap(({ syncId, schedule, anchorMs, slotMs, nowMs }) => {
-    const read = readSchedule(schedule)
-    return read === null ? [] : [{ syncId, schedule: read, anchorMs, slotMs, nowMs }]
-  })
+  return await db.rows<DueSlot>(sql`/* schedules.listDueSlots */
+    select due.sync_id as "syncId", due.schedule, ${msOf('due.anchor_at')} as "anchorMs",
+           ${msOf('due.slot_at')} as "slotMs", ${msOf('due.now')} as "nowMs",
+           missing.name as "missingTool"
+    from (select sync_schedule.*, moment.now
+          from (select coalesce(${now}::timestamptz, now()) as now) as moment
+          join sync_schedule on sync_schedule.slot_at <= moment.now
+          where ${isBehind}
+          order by slot_at, sync_id
+          limit ${options.limit}) as due
+    join sync on sync.id = due.sync_id
+    left join lateral (${MISSING_TOOL}) as missing on sync.status = 'active'
+    order by due.slot_at, due.sync_id`)
 }
 
-interface DueSlotRow {
-  readonly schedule: JsonObject
-  readonly anchorMs: number
-  readonly slotMs: number
-  readonly nowMs: number
-}
+/** Of the version of `sync` that is published, the source first: what a run of it would find missing. */
+const MISSING_TOOL = sql`
+  select connection.name
+  from publication
+  join sync_version as version
+    on version.sync_id = publication.sync_id and version.digest = publication.version_digest
+  join connection
+    on connection.id in ((version.config ->> 'sourceConnectionId')::uuid,
+                         (version.config ->> 'destinationConnectionId')::uuid)
+  where publication.id = sync.publication_id and connection.disconnected_at is not null
+  order by connection.id::text = version.config ->> 'sourceConnectionId' desc
+  limit 1`
 
 /** A slot to fire: the run that it may start, and the slot after it. */
 export interface FiredSlot {
@@ -176,6 +187,76 @@ export async function fireSlots(
     from moved
     left join started on started."syncId" = moved.id`)
   return rows.map(toFireResult)
+}
+
+/** A slot at which no run is queued: the one that is recorded instead, which has failed, and the slot after it. */
+export interface RefusedSlot {
+  readonly runId: string
+  readonly syncId: string
+  readonly slotMs: number
+  readonly nextSlotMs: number | null
+  readonly isCatchingUp: boolean
+  readonly failure: Failure
+}
+
+/**
+ * Holds the sync of a slot and its schedule. Null: somebody else has fired the slot, or holds either, so that
+ * it is found again at the next look. `missingTool`: as {@link DueSlot} has it.
+ */
+export async function holdSlot(
+  tx: Handle,
+  slot: Pick<RefusedSlot, 'syncId' | 'slotMs'>,
+): Promise<{ readonly syncStatus: SyncStatus; readonly missingTool: string | null } | null> {
+  const [row] = await tx.rows<{
+    syncStatus: SyncStatus
+    missingTool: string | null
+  }>(sql`/* schedules.holdSlot */
+    select sync.status as "syncStatus", missing.name as "missingTool"
+    from (select id, status, publication_id
+          from sync
+          where id = ${slot.syncId}
+          for no key update skip locked) as sync
+    cross join lateral (
+      select sync_id
+      from sync_schedule
+      where sync_id = sync.id and slot_at = ${textAt(slot.slotMs)}::timestamptz
+      for no key update skip locked) as held_schedule
+    left join lateral (${MISSING_TOOL}) as missing on sync.status = 'active'`)
+  return row ?? null
+}
+
+/**
+ * – → failed, before any worker could see it, and the slot of a sync that is held moves on. Null: it is coalesced,
+ * as a run of the sync is queued or running, or rests, as the sync is not active.
+ */
+export async function refuseSlot(tx: Handle, slot: RefusedSlot): Promise<RunProgress | null> {
+  const { runId, syncId, isCatchingUp } = slot
+  const { code, step, subject, detail } = slot.failure
+  const [row] = await tx.rows<ProgressRow>(sql`/* schedules.refuseSlot */
+    with refused as (
+      insert into run (id, workspace_id, sync_id, publication_id, cause, is_catching_up,
+                       attempt_allowance, status, finished_at, failure_code, failure_step,
+                       failure_subject, failure_detail)
+      select ${runId}::uuid, workspace_id, id, publication_id, 'schedule', ${isCatchingUp}::boolean,
+             ${ATTEMPT_ALLOWANCE}::integer, 'failed', now(), ${code}, ${step}, ${subject}, ${detail}
+      from sync
+      where id = ${syncId} and status = 'active'
+        and not exists (
+          select from run
+          where run.sync_id = sync.id and run.status in ('queued', 'running'))
+      returning ${PROGRESS_COLUMNS}
+    ),
+    moved as (
+      update sync_schedule
+      set slot_at = case when sync.status = 'active'
+                         then ${textAt(slot.nextSlotMs)}::timestamptz end,
+          coalesced = coalesced
+            + (sync.status = 'active' and not exists (select from refused))::integer
+      from sync
+      where sync.id = ${syncId} and sync_schedule.sync_id = sync.id
+    )
+    select * from refused`)
+  return row ? toProgress(row) : null
 }
 
 function toFireResult(row: FireRow): FireResult {

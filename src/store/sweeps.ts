@@ -3,14 +3,16 @@
  *
  * Invariants: a run is closed as it was seen (worker, epoch, last beat) or not at all, and the fence is
  * raised with it, so that whatever its worker still sends to PostgreSQL changes nothing; the run that
- * takes its place is queued in the same statement. Rows are locked in the order sync, fence, run.
+ * takes its place is queued in the same transaction, and only where the sync is active after what the breaker
+ * made of the failure (I18). Rows are locked in the order sync, fence, run.
  */
 import { sql } from 'drizzle-orm'
-import type { Failure } from '../domain/failure.ts'
+import { type Failure, failure } from '../domain/failure.ts'
 import type { RunProgress } from '../domain/progress.ts'
 import { ATTEMPT_ALLOWANCE } from '../domain/run.ts'
 import type { Instant } from '../runtime/clock.ts'
-import type { Handle } from './database.ts'
+import { applyBreaker, type BreakerParts, type Trip } from './breaker.ts'
+import type { Database, Handle } from './database.ts'
 import { settlePause } from './run-ends.ts'
 import { PROGRESS_COLUMNS, type ProgressRow, toProgress } from './run-progress.ts'
 import { closeTakenOver, type RunningRun, raiseFence, type TakenRun } from './workers.ts'
@@ -44,19 +46,37 @@ export interface SweptRun {
   readonly closed: RunProgress
   /** The run that takes its place; null: the sync is not active. */
   readonly queued: RunProgress | null
+  /** What the breaker made of it; null: nothing. */
+  readonly trip: Trip | null
 }
 
 /**
- * running → failed, and a new run of an active sync. Null: the run has moved on, its worker has beaten, or
- * somebody has asked to cancel it (it is not failed then).
+ * running → failed, and a new run of a sync that is still active. Null: the run has moved on, its worker has
+ * beaten, or somebody has asked to cancel it (it is not failed then).
  */
 export async function sweepRun(
-  db: Handle,
+  database: Database,
+  parts: BreakerParts,
   seen: RunningRun,
-  given: { readonly failure: Failure; readonly nextRunId: string },
 ): Promise<SweptRun | null> {
-  const { code, step, subject, detail } = given.failure
-  const rows = await db.rows<ProgressRow>(sql`/* sweeps.sweepRun */
+  return await database.transaction('sweeps.sweepRun', async (tx) => {
+    const closed = await closeStuckRun(tx, seen, failure('stale_job_swept'))
+    if (!closed) {
+      return null
+    }
+    const trip = await applyBreaker(tx, parts, seen.syncId)
+    const queued = trip ? null : await replaceRun(tx, { ...seen, nextRunId: parts.ids.next() })
+    return { closed, queued, trip }
+  })
+}
+
+async function closeStuckRun(
+  tx: Handle,
+  seen: RunningRun,
+  told: Failure,
+): Promise<RunProgress | null> {
+  const { code, step, subject, detail } = told
+  const [row] = await tx.rows<ProgressRow>(sql`/* sweeps.closeStuckRun */
     with raised as (${raiseFence(seen, sql`locked_run.cancel_requested_at is null`)}),
     ended as (
       update run
@@ -67,24 +87,23 @@ export async function sweepRun(
       where run.id = ${seen.runId}
       returning ${PROGRESS_COLUMNS}, run.claims
     ),
-    closed as (${closeTakenOver('swept', given.failure)}),
-    settled as (${settlePause(sql`raised`)}),
-    queued as (
-      insert into run (id, workspace_id, sync_id, publication_id, cause, attempt_allowance)
-      select ${given.nextRunId}::uuid, raised.workspace_id, raised.sync_id, raised.publication_id,
-             'sweep', ${ATTEMPT_ALLOWANCE}::integer
-      from ended
-      join raised on raised.sync_id = ended."syncId"
-      where raised.sync_status = 'active'
-      returning ${PROGRESS_COLUMNS}
-    )
-    select ${sql.raw(PROGRESS_NAMES)} from ended
-    union all
-    select ${sql.raw(PROGRESS_NAMES)} from queued`)
-  const closed = rows.find((row) => row.runId === seen.runId)
-  const queued = rows.find((row) => row.runId === given.nextRunId)
-  return closed ? { closed: toProgress(closed), queued: queued ? toProgress(queued) : null } : null
+    closed as (${closeTakenOver('swept', told)}),
+    settled as (${settlePause(sql`raised`)})
+    select * from ended`)
+  return row ? toProgress(row) : null
 }
 
-const PROGRESS_NAMES = `"runId", "syncId", "workspaceId", status, epoch, "eventN", "read", written,
-  replayed, rejected, "inDoubt", quarantined, skipped, "totalRecords", "failureCode"`
+/** Queues a run of the published version. Null: the sync, which is held, is not active. */
+async function replaceRun(
+  tx: Handle,
+  given: { readonly syncId: string; readonly nextRunId: string },
+): Promise<RunProgress | null> {
+  const [row] = await tx.rows<ProgressRow>(sql`/* sweeps.replaceRun */
+    insert into run (id, workspace_id, sync_id, publication_id, cause, attempt_allowance)
+    select ${given.nextRunId}::uuid, workspace_id, id, publication_id, 'sweep',
+           ${ATTEMPT_ALLOWANCE}::integer
+    from sync
+    where id = ${given.syncId} and status = 'active'
+    returning ${PROGRESS_COLUMNS}`)
+  return row ? toProgress(row) : null
+}

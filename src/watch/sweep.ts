@@ -6,27 +6,25 @@
  * in every tick after it: the schedule stands still, and nothing fails.
  *
  * Recovery hands a silent worker's run on within seconds; this is what is left when that did not happen,
- * for whatever reason, for an hour. Invariants: nothing is closed that holds its lease, whose worker has
- * been seen to beat, or that this process is at work on; who could not look (at the database, or at the
- * lease) has seen nothing.
+ * for whatever reason, for an hour. A run that is closed has failed, so the breaker decides whether there is
+ * another one. Invariants: nothing is closed that holds its lease, whose worker has been seen to beat, or that
+ * this process is at work on; who could not look (at the database, or at the lease) has seen nothing.
  */
 import { announceRun } from '../coordination/announce.ts'
 import type { Bus } from '../coordination/bus.ts'
 import type { Leases } from '../coordination/lease.ts'
-import { failure } from '../domain/failure.ts'
 import { formatLeaseToken, leaseName } from '../domain/lease.ts'
 import type { Instant } from '../runtime/clock.ts'
-import type { IdSource } from '../runtime/random.ts'
 import { DueRounds, type RoundsOptions } from '../runtime/service.ts'
+import type { BreakerParts } from '../store/breaker.ts'
 import type { Database } from '../store/database.ts'
 import { listLongAttempts, type SweptRun, sweepRun } from '../store/sweeps.ts'
 import { cancelRunOfSilentWorker, type RunningRun, type TakenRun } from '../store/workers.ts'
 
-export interface SweepOptions extends RoundsOptions {
+export interface SweepOptions extends RoundsOptions, BreakerParts {
   readonly database: Database
   readonly leases: Leases
   readonly bus: Bus
-  readonly ids: IdSource
   readonly workerId: string
   readonly stuckAfterMs: number
   /** How often workers beat, and how long no beat must be seen. */
@@ -86,29 +84,30 @@ export class Sweep extends DueRounds<SweepOptions> {
   }
 
   async #close(run: TakenRun): Promise<void> {
-    const { bus, ids, logger } = this.options
+    const { bus, logger } = this.options
     const { runId, syncId, workerId, isCancelRequested } = run
-    const nextRunId = ids.next()
-    const swept = isCancelRequested ? await this.#cancel(run) : await this.#sweep(run, nextRunId)
+    const swept = isCancelRequested ? await this.#cancel(run) : await this.#sweep(run)
     if (!swept) {
       return // it has moved on, its worker has beaten after all, or it was canceled: the next sweep sees that
     }
-    const isReplaced = swept.queued !== null
+    const { closed, queued, trip } = swept
     const told = { runId, syncId, workerId, isCanceled: isCancelRequested }
-    logger.warn('run.swept', { ...told, nextRunId: isReplaced ? nextRunId : null })
-    await announceRun(bus, swept.closed)
-    if (swept.queued) {
-      await announceRun(bus, swept.queued)
+    logger.warn('run.swept', { ...told, nextRunId: queued?.runId ?? null })
+    if (trip) {
+      logger.warn('breaker.tripped', trip)
+    }
+    await announceRun(bus, closed)
+    if (queued) {
+      await announceRun(bus, queued)
     }
   }
 
-  #sweep(run: RunningRun, nextRunId: string): Promise<SweptRun | null> {
-    const told = { failure: failure('stale_job_swept'), nextRunId }
-    return sweepRun(this.options.database, run, told)
+  #sweep(run: RunningRun): Promise<SweptRun | null> {
+    return sweepRun(this.options.database, this.options, run)
   }
 
   async #cancel(run: RunningRun): Promise<SweptRun | null> {
     const closed = await cancelRunOfSilentWorker(this.options.database, run)
-    return closed && { closed, queued: null }
+    return closed && { closed, queued: null, trip: null }
   }
 }

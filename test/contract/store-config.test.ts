@@ -42,6 +42,7 @@ async function seedDraft(database: Database, workspaceId = ids.next()) {
     onBrokenRecord: 'REJECT',
     pageSize: 500,
     schedule: null,
+    breakerThreshold: null,
   }
   await database.rows(sql`insert into workspace (id, name) values (${workspaceId}, 'Test')
     on conflict do nothing`)

@@ -5,7 +5,6 @@ import { createMemoryBus } from '../../src/coordination/memory/bus.ts'
 import type { Schedule } from '../../src/domain/schedule.ts'
 import { Scheduler } from '../../src/engine/scheduler.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
-import { createIdSource, systemRandom } from '../../src/runtime/random.ts'
 import type { Database } from '../../src/store/database.ts'
 import { enqueueRun } from '../../src/store/runs.ts'
 import { findSlots, fireSlots, listDueSlots, storeSlots } from '../../src/store/schedules.ts'
@@ -18,7 +17,7 @@ import {
 import { createRecordingLogger } from '../support/recording-logger.ts'
 import { createSignal } from '../support/signal.ts'
 import { nameOf } from '../support/statement-name.ts'
-import { newId, newRun, type SeededSync, seedSync } from '../support/store-seed.ts'
+import { BREAKER_PARTS, newId, newRun, type SeededSync, seedSync } from '../support/store-seed.ts'
 
 const MINUTE_MS = 60_000
 const HOURLY: Schedule = { kind: 'interval', everyMs: 60 * MINUTE_MS }
@@ -124,7 +123,7 @@ function createScheduler(database: Database, logger = createRecordingLogger()) {
     bus: createMemoryBus(logger),
     clock: systemClock,
     logger,
-    ids: createIdSource(systemClock, systemRandom),
+    ...BREAKER_PARTS,
     intervalMs: MINUTE_MS,
   })
 }
@@ -236,8 +235,9 @@ describe.each(DATABASE_KINDS)('slots on %s', (kind) => {
     const sync = await seedScheduled(database())
     const logger = createRecordingLogger()
     await createScheduler(database(), logger).runOnce(new Date(START_MS))
-    expect(logger.count('schedule.not_fired')).toBe(1)
-    expect(await runsOf(database(), broken)).toEqual([])
+    expect(logger.count('schedule.not_told')).toBe(1)
+    // It is told of as a run that has failed: see breaker-refusals.test.ts.
+    expect(await runsOf(database(), broken)).toMatchObject([{ status: 'failed' }])
     expect(await runsOf(database(), sync)).toHaveLength(1)
     await rest(database())
   })

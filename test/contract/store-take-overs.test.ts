@@ -16,8 +16,8 @@ import { beat, closeRunOfSilentWorker, recoverRun } from '../../src/store/worker
 import { createTestDatabase, DATABASE_KINDS, type TestDatabase } from '../support/databases.ts'
 import { holdOpen, waitUntilBlocked } from '../support/held-open.ts'
 import {
+  BREAKER_PARTS,
   claimRun,
-  newId,
   type SeededPage,
   type SeededSync,
   seedChunk,
@@ -138,11 +138,7 @@ describe.runIf(DATABASE_KINDS.includes('postgresql'))('a take-over', () => {
         failure('stale_job_swept'),
       ),
     sweep: ({ holder }: Taken) =>
-      sweepRun(
-        other,
-        { ...holder, takeOvers: 0, beatN: 0 },
-        { failure: failure('stale_job_swept'), nextRunId: newId() },
-      ),
+      sweepRun(other, BREAKER_PARTS, { ...holder, takeOvers: 0, beatN: 0 }),
   }
 
   describe.each(Object.keys(WAYS) as (keyof typeof WAYS)[])('(%s)', (way) => {

@@ -18,6 +18,7 @@ import { createHandClock, type HandClock } from '../support/hand-clock.ts'
 import { createRecordingLogger } from '../support/recording-logger.ts'
 import { nameOf } from '../support/statement-name.ts'
 import {
+  BREAKER_PARTS,
   claimRun,
   newId,
   type SeededSync,
@@ -43,6 +44,7 @@ describe.each(ENGINE_DATABASE_KINDS)('recovery on %s', (kind) => {
   const createRecovery = (given: Partial<RecoveryOptions> = {}) => {
     const logger = createRecordingLogger()
     return new Recovery({
+      ...BREAKER_PARTS,
       database: database(),
       bus: createMemoryBus(logger),
       clock,

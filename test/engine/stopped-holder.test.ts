@@ -12,7 +12,7 @@ import { createTestDatabase, DATABASE_KINDS, type TestDatabase } from '../suppor
 import { createHandClock } from '../support/hand-clock.ts'
 import { startScript } from '../support/processes.ts'
 import { createRecordingLogger } from '../support/recording-logger.ts'
-import { newId, seedClaimedRun, seedSync } from '../support/store-seed.ts'
+import { BREAKER_PARTS, newId, seedClaimedRun, seedSync } from '../support/store-seed.ts'
 
 const LOOK_MS = 5_000
 const SILENT_AFTER_MS = 20_000
@@ -38,7 +38,7 @@ describe.runIf(DATABASE_KINDS.includes('postgresql'))('a process stopped in a tr
     const recovery = new Recovery({
       ...{ database, clock, logger, bus: createMemoryBus(logger), workerId: newId() },
       ...{ intervalMs: LOOK_MS, silentAfterMs: SILENT_AFTER_MS, isAlone: false },
-      ownRunIds: () => new Set(),
+      ...{ ...BREAKER_PARTS, ownRunIds: () => new Set<string>() },
     })
     for (let ms = 0; ms < SILENT_AFTER_MS; ms += LOOK_MS) {
       await recovery.look()

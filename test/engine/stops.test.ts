@@ -8,7 +8,11 @@ import { createRegistry } from '../../src/connectors/registry.ts'
 import { ConnectorError, type SourceReader } from '../../src/connectors/source.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
 import { ENGINE_DATABASE_KINDS, useDatabase } from '../support/databases.ts'
-import { createEngineHarness, type EngineHarness } from '../support/engine-harness.ts'
+import {
+  createEngineHarness,
+  ENGINE_SETTINGS,
+  type EngineHarness,
+} from '../support/engine-harness.ts'
 import { createPerson } from '../support/person.ts'
 import {
   type RecordingDestination,
@@ -32,11 +36,7 @@ const BUSY = {
 }
 
 const SLOW_RETRY = {
-  leaseLifeMs: 60_000,
-  leaseRenewalMs: 20_000,
-  beatTrustMs: 800,
-  retentionMs: 7 * 24 * 3_600_000,
-  quarantineAfterRuns: 3,
+  ...ENGINE_SETTINGS,
   retry: { firstBackoffMs: 3_600_000, backoffFactor: 2 },
 }
 

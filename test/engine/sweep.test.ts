@@ -5,11 +5,9 @@ import { runChannel } from '../../src/coordination/bus.ts'
 import { CoordinationUnavailableError, type Leases } from '../../src/coordination/lease.ts'
 import { createMemoryBus } from '../../src/coordination/memory/bus.ts'
 import { createMemoryLeases } from '../../src/coordination/memory/leases.ts'
-import { failure } from '../../src/domain/failure.ts'
 import { progressFromMessage, type RunProgress } from '../../src/domain/progress.ts'
 import type { Schedule } from '../../src/domain/schedule.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
-import { createIdSource, systemRandom } from '../../src/runtime/random.ts'
 import { storeSlots } from '../../src/store/schedules.ts'
 import { requestCancel } from '../../src/store/stop-wishes.ts'
 import { listLongAttempts, sweepRun } from '../../src/store/sweeps.ts'
@@ -17,7 +15,13 @@ import { beat, recoverRun } from '../../src/store/workers.ts'
 import { Sweep, type SweepOptions } from '../../src/watch/sweep.ts'
 import { ENGINE_DATABASE_KINDS, useDatabase } from '../support/databases.ts'
 import { createRecordingLogger } from '../support/recording-logger.ts'
-import { newId, type SeededSync, seedClaimedRun, seedSync } from '../support/store-seed.ts'
+import {
+  BREAKER_PARTS,
+  newId,
+  type SeededSync,
+  seedClaimedRun,
+  seedSync,
+} from '../support/store-seed.ts'
 
 const MINUTELY: Schedule = { kind: 'interval', everyMs: 60_000 }
 const HOUR_MS = 3_600_000
@@ -38,12 +42,12 @@ describe.each(ENGINE_DATABASE_KINDS)('the sweep on %s', (kind) => {
 
   const createSweep = (given: Partial<SweepOptions> = {}) =>
     new Sweep({
+      ...BREAKER_PARTS,
       database: database(),
       leases,
       bus,
       clock: systemClock,
       logger,
-      ids: createIdSource(systemClock, systemRandom),
       workerId,
       intervalMs: 60_000,
       stuckAfterMs: HOUR_MS,
@@ -129,8 +133,7 @@ describe.each(ENGINE_DATABASE_KINDS)('the sweep on %s', (kind) => {
     const { sync, holder } = await seedStuck()
     const [seen] = await listLongAttempts(database(), { stuckAfterMs: HOUR_MS, now: later() })
     await askToCancel(holder)
-    const told = { failure: failure('stale_job_swept'), nextRunId: newId() }
-    expect(seen && (await sweepRun(database(), seen, told))).toBeNull()
+    expect(seen && (await sweepRun(database(), BREAKER_PARTS, seen))).toBeNull()
     expect(await runsOf(sync)).toEqual([RUNNING])
     await createSweep().runOnce(later())
     expect(await runsOf(sync)).toEqual([CANCELED])
@@ -199,8 +202,7 @@ describe.each(ENGINE_DATABASE_KINDS)('the sweep on %s', (kind) => {
       epoch = epoch + 1, claims = claims + 1 where id = ${holder.runId}`)
     await database().rows(sql`update sync_fence set epoch = epoch + 1
       where sync_id = ${sync.syncId}`)
-    const told = { failure: failure('stale_job_swept'), nextRunId: newId() }
-    expect(await sweepRun(database(), seen, told)).toBeNull()
+    expect(await sweepRun(database(), BREAKER_PARTS, seen)).toBeNull()
     expect(await runsOf(sync)).toEqual([RUNNING])
   })
 
@@ -208,8 +210,7 @@ describe.each(ENGINE_DATABASE_KINDS)('the sweep on %s', (kind) => {
     const { sync, holder } = await seedStuck()
     const [seen] = await listLongAttempts(database(), { stuckAfterMs: HOUR_MS, now: later() })
     await beat(database(), holder.workerId)
-    const told = { failure: failure('stale_job_swept'), nextRunId: newId() }
-    expect(seen && (await sweepRun(database(), seen, told))).toBeNull()
+    expect(seen && (await sweepRun(database(), BREAKER_PARTS, seen))).toBeNull()
     expect(await runsOf(sync)).toEqual([RUNNING])
   })
 })

@@ -4,6 +4,7 @@
  */
 import type { AttemptSettings } from '../../src/engine/attempt.ts'
 import type { EngineSettings } from '../../src/engine/engine.ts'
+import { BREAKER_PARTS } from './store-seed.ts'
 
 export const CALM_SETTINGS: AttemptSettings = {
   leaseLifeMs: 120_000,
@@ -12,6 +13,7 @@ export const CALM_SETTINGS: AttemptSettings = {
   retentionMs: 7 * 24 * 3_600_000,
   quarantineAfterRuns: 3,
   retry: { firstBackoffMs: 50, backoffFactor: 2 },
+  breaker: BREAKER_PARTS.breaker,
 }
 
 /** At work on one run such an engine claims no other, nor the same one again. */

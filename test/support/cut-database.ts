@@ -1,10 +1,11 @@
 /**
  * A database whose connections end at a named statement: its backend is terminated before it runs, or when
- * it is committed and its answer is under way. Nothing is pretended: the connection is the caller's own, the
- * error is the driver's.
+ * it is committed and its answer is under way. Of a transaction each statement can be cut, before and after it,
+ * and the transaction itself by its name: before it begins, and when it is committed. Nothing is pretended: the
+ * connection is the caller's own, the error is the driver's.
  */
 import { sql } from 'drizzle-orm'
-import type { Database } from '../../src/store/database.ts'
+import type { Database, Handle } from '../../src/store/database.ts'
 import { nameOf } from './statement-name.ts'
 
 export interface Cut {
@@ -32,17 +33,27 @@ export function createCutDatabase(database: Database): CutDatabase {
   const asked = new Map<Cut, number>()
   let cuts = 0
   /** Ends a connection, if that is wanted where a statement of the name is. */
-  const endConnection = async (name: string | null, when: Cut['when']) => {
+  const endConnection = async (name: string | null, when: Cut['when'], on: Handle = database) => {
     for (const cut of wanted.filter((one) => one.name === name && one.when === when)) {
       const nth = (asked.get(cut) ?? 0) + 1
       asked.set(cut, nth)
       const { from = 1, times = 1 } = cut
       if (nth >= from && nth < from + times) {
         cuts += 1
-        await database.rows(sql`select pg_terminate_backend(pg_backend_pid())`)
+        await on.rows(sql`select pg_terminate_backend(pg_backend_pid())`)
       }
     }
   }
+  const rowsOn =
+    (handle: Handle): Handle['rows'] =>
+    async (statement) => {
+      const name = nameOf(statement)
+      names.add(name ?? '')
+      await endConnection(name, 'before', handle)
+      const rows = await handle.rows(statement)
+      await endConnection(name, 'after', handle)
+      return rows as never
+    }
   return {
     names,
     cuts: () => cuts,
@@ -51,13 +62,13 @@ export function createCutDatabase(database: Database): CutDatabase {
     },
     database: {
       ...database,
-      rows: async (statement) => {
-        const name = nameOf(statement)
-        names.add(name ?? '')
+      rows: rowsOn(database),
+      transaction: async (name, work) => {
+        names.add(name)
         await endConnection(name, 'before')
-        const rows = await database.rows(statement)
+        const result = await database.transaction(name, (tx) => work({ ...tx, rows: rowsOn(tx) }))
         await endConnection(name, 'after')
-        return rows as never
+        return result
       },
     },
   }

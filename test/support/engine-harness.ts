@@ -28,7 +28,7 @@ import type { RecordingDestination } from './recording-destination.ts'
 import { createRecordingLogger, type RecordingLogger } from './recording-logger.ts'
 import type { ScriptedSource } from './scripted-source.ts'
 import { createSignal } from './signal.ts'
-import { newId, newRun, type SeededSync, seedSync } from './store-seed.ts'
+import { BREAKER_PARTS, newId, newRun, type SeededSync, seedSync } from './store-seed.ts'
 
 export const ENGINE_SETTINGS: EngineOptions['settings'] = {
   leaseLifeMs: 60_000,
@@ -37,6 +37,7 @@ export const ENGINE_SETTINGS: EngineOptions['settings'] = {
   retentionMs: 7 * 24 * 3_600_000,
   quarantineAfterRuns: 3,
   retry: { firstBackoffMs: 50, backoffFactor: 2 },
+  breaker: BREAKER_PARTS.breaker,
 }
 
 export interface EndedRun {

@@ -3,12 +3,14 @@
  */
 import { createHash } from 'node:crypto'
 import { sql } from 'drizzle-orm'
+import { BREAKER_THRESHOLD } from '../../src/domain/breaker.ts'
 import { deliveryKey, digestPage, digestRecord, hashIdentity } from '../../src/domain/delivery.ts'
 import type { SyncConfig } from '../../src/domain/sync.ts'
 import { assert } from '../../src/runtime/assert.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
 import { sha256 } from '../../src/runtime/hash.ts'
 import { createIdSource, systemRandom } from '../../src/runtime/random.ts'
+import type { BreakerParts } from '../../src/store/breaker.ts'
 import type { Database, Handle } from '../../src/store/database.ts'
 import type { Chunk, PageToOpen } from '../../src/store/ledger.ts'
 import { makePartitions } from '../../src/store/partitions.ts'
@@ -20,6 +22,12 @@ const ids = createIdSource(systemClock, systemRandom)
 
 export function newId(): string {
   return ids.next()
+}
+
+/** What a path on which runs fail works with. */
+export const BREAKER_PARTS: BreakerParts = {
+  ids,
+  breaker: { threshold: BREAKER_THRESHOLD, channels: ['log'] },
 }
 
 export interface SeededSync {
@@ -55,6 +63,7 @@ export async function seedSync(
     onBrokenRecord: 'REJECT',
     pageSize: 500,
     schedule: null,
+    breakerThreshold: null,
     ...partial,
   }
   const digest = createHash('sha256').update(JSON.stringify(config)).digest('hex')

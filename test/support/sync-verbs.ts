@@ -10,6 +10,7 @@ import { pauseSync } from '../../src/commands/pause-sync.ts'
 import { publishSync } from '../../src/commands/publish-sync.ts'
 import { Refusal } from '../../src/commands/refusals.ts'
 import { resetCursor } from '../../src/commands/reset-cursor.ts'
+import { resumeSync } from '../../src/commands/resume-sync.ts'
 import { retryRun } from '../../src/commands/retry-run.ts'
 import { settleDelivery } from '../../src/commands/settle-delivery.ts'
 import { createHttpDestination } from '../../src/connectors/destinations/http-destination.ts'
@@ -18,9 +19,11 @@ import { createRegistry } from '../../src/connectors/registry.ts'
 import { createMemoryBus } from '../../src/coordination/memory/bus.ts'
 import { type Counters, LEDGER_RETENTION_MS, NO_COUNTS } from '../../src/domain/delivery.ts'
 import { failure } from '../../src/domain/failure.ts'
+import { refuse } from '../../src/engine/refuse-slot.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
 import { createIdSource, systemRandom } from '../../src/runtime/random.ts'
 import { createSealer } from '../../src/runtime/seal.ts'
+import { recordWithBreaker } from '../../src/store/breaker.ts'
 import type { Database } from '../../src/store/database.ts'
 import { type Chunk, complete, openPage, reserve } from '../../src/store/ledger.ts'
 import { checkpoint } from '../../src/store/pages.ts'
@@ -38,6 +41,7 @@ import { closeRunOfSilentWorker, type RunningRun, recoverRun } from '../../src/s
 import { createRecordingLogger } from './recording-logger.ts'
 import { createScriptedSource } from './scripted-source.ts'
 import {
+  BREAKER_PARTS,
   newId,
   type SeededPage,
   type SeededSync,
@@ -100,6 +104,14 @@ type Verb = (database: Database, busy: BusySync) => Promise<unknown>
 
 const LOST = failure('lease_lost')
 
+const AWAY = failure('provider_unavailable')
+
+/** The earlier run has failed: with this one it is the second in a row. */
+const trippingOf = ({ syncId }: SeededSync) => ({
+  ...{ name: 'test.trip', syncId, ids: BREAKER_PARTS.ids },
+  breaker: { threshold: 2, channels: ['log' as const] },
+})
+
 /** Those after which the run is not its worker's any more. */
 export const TAKERS = {
   complete: (db, { holder }) => completeRun(db, holder, 'partial'),
@@ -109,8 +121,12 @@ export const TAKERS = {
   cancel: (db, { holder }) => cancelRun(db, holder),
   recover: (db, { seen }) => recoverRun(db, seen),
   close: (db, { seen }) => closeRunOfSilentWorker(db, seen, failure('stale_job_swept')),
-  sweep: (db, { seen }) =>
-    sweepRun(db, seen, { failure: failure('stale_job_swept'), nextRunId: newId() }),
+  sweep: (db, { seen }) => sweepRun(db, BREAKER_PARTS, seen),
+  'fail and trip': (db, { sync, holder }) =>
+    recordWithBreaker(db, trippingOf(sync), (tx) => failRun(tx, holder, AWAY)),
+  'close and trip': (db, { sync, seen }) =>
+    recordWithBreaker(db, trippingOf(sync), (tx) => closeRunOfSilentWorker(tx, seen, AWAY)),
+  'sweep and trip': (db, { sync, seen }) => sweepRun(db, trippingOf(sync), seen),
 } satisfies Record<string, Verb>
 
 const WORK = {
@@ -152,6 +168,7 @@ const PEOPLE = {
   pause: (db, { sync }) => pauseSync(...actingFor(db, sync), { syncId: sync.syncId, reason: 'R' }),
   'ask to cancel': (db, { sync, holder }) =>
     cancelByPerson(...actingFor(db, sync), { runId: holder.runId, reason: 'R' }),
+  resume: (db, { sync }) => resumeSync(...actingFor(db, sync), { syncId: sync.syncId }),
   publish: (db, { sync }) => publishSync(...actingFor(db, sync), { syncId: sync.syncId }),
   retry: (db, { sync, failedRunId }) => retryRun(...actingFor(db, sync), { runId: failedRunId }),
   settle: (db, { sync, doubtId: intentId }) =>
@@ -171,6 +188,14 @@ const PASSING = {
         isCatchingUp: false,
       },
     ]).then(([fired]) => fired?.kind ?? null),
+  'refuse a slot': (db, { sync, slotMs }) =>
+    refuse(
+      { ...trippingOf(sync), database: db },
+      {
+        ...{ runId: newId(), syncId: sync.syncId, slotMs, nextSlotMs: slotMs + 60_000 },
+        ...{ isCatchingUp: false, failure: failure('unclassified_exception') },
+      },
+    ).then(({ kind }) => (kind === 'left' ? null : kind)),
 } satisfies Record<string, Verb>
 
 export const VERBS: Readonly<Record<string, Verb>> = { ...TAKERS, ...WORK, ...PEOPLE, ...PASSING }
@@ -215,6 +240,9 @@ export async function readBusySync(database: Database, { sync, holder }: BusySyn
             from delivery_intent where sync_id = sync.id) as intents,
            (select jsonb_agg(action order by action) from audit_entry
             where workspace_id = ${sync.workspaceId}) as deeds,
+           sync.pause_cause as "pauseCause", sync.paused_by_run_id is not null as "isPausedByRun",
+           (select jsonb_agg(concat_ws(' ', kind, closed_at is null) order by kind, closed_at)
+            from alert where sync_id = sync.id) as alerts,
            (select concat_ws(' ', coalesced, slot_at) from sync_schedule
             where sync_id = sync.id) as slots
     from sync

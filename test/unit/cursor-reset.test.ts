@@ -14,6 +14,7 @@ const config: SyncConfig = {
   onBrokenRecord: 'REJECT',
   pageSize: 500,
   schedule: null,
+  breakerThreshold: null,
 }
 
 describe('resetting a cursor', () => {

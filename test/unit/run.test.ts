@@ -15,6 +15,7 @@ import {
 
 /** Written out beside the product's table: which verb may act on a run in which state. */
 const ALLOWED: Record<RunVerb, Record<RunStatus, boolean>> = {
+  refuse: row(),
   claim: row('queued'),
   complete: row('running'),
   postpone: row('running'),

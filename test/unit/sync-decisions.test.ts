@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { JsonObject } from '../../src/domain/json.ts'
+import { canonicalJson, type JsonObject } from '../../src/domain/json.ts'
 import { RUN_STATUSES } from '../../src/domain/run.ts'
 import {
   decidePause,
@@ -26,6 +26,7 @@ const config: SyncConfig = {
   onBrokenRecord: 'REJECT',
   pageSize: 500,
   schedule: null,
+  breakerThreshold: null,
 }
 
 describe('publishing', () => {
@@ -147,8 +148,8 @@ describe('a stored configuration', () => {
     expect(digestConfig(sha256, readSyncConfig(stored))).toBe(digestConfig(sha256, config))
   })
 
-  it('without a schedule is one from before there were any, and has the name it had then', () => {
-    const { schedule: _, ...stored } = config
+  it('without a schedule or a threshold is one from before there were any, and has the name it had then', () => {
+    const { schedule: _, breakerThreshold: __, ...stored } = config
     expect(readSyncConfig(stored)).toEqual(config)
     expect(digestConfig(sha256, readSyncConfig(stored))).toBe(
       'e0bea49ac89117c8e49a0f15f8a4c1781c65ddb9f6b61a3f37f37b85dca28040',
@@ -160,13 +161,25 @@ describe('a stored configuration', () => {
     expect(() => readSyncConfig(stored)).toThrow(RangeError)
   })
 
-  it.each(Object.keys(config).filter((member) => member !== 'schedule'))(
-    'without %s is a bug',
-    (member) => {
-      const { [member]: _, ...rest } = config as unknown as Record<string, never>
-      expect(() => readSyncConfig(rest)).toThrow(RangeError)
-    },
-  )
+  it('with a schedule and without a threshold has the name it had before there were any', () => {
+    const schedule = { kind: 'interval', everyMs: 60_000 } as const
+    const { breakerThreshold: _, ...stored } = { ...config, schedule }
+    const read = readSyncConfig(stored as unknown as JsonObject)
+    expect(read).toEqual({ ...config, schedule })
+    expect(digestConfig(sha256, read)).toBe(sha256(canonicalJson(stored as unknown as JsonObject)))
+  })
+
+  it.each(['5', true, {}])('whose threshold is %j is a bug', (breakerThreshold) => {
+    const stored = { ...config, breakerThreshold } as unknown as JsonObject
+    expect(() => readSyncConfig(stored)).toThrow(RangeError)
+  })
+
+  it.each(
+    Object.keys(config).filter((member) => !['schedule', 'breakerThreshold'].includes(member)),
+  )('without %s is a bug', (member) => {
+    const { [member]: _, ...rest } = config as unknown as Record<string, never>
+    expect(() => readSyncConfig(rest)).toThrow(RangeError)
+  })
 
   it('has another digest for each change', () => {
     const changes: Partial<SyncConfig>[] = [
@@ -180,6 +193,8 @@ describe('a stored configuration', () => {
       { objectOptions: {} },
       { schedule: { kind: 'interval', everyMs: 60_000 } },
       { schedule: { kind: 'interval', everyMs: 120_000 } },
+      { breakerThreshold: 5 },
+      { breakerThreshold: 6 },
     ]
     const digests = changes.map((change) => digestConfig(sha256, { ...config, ...change }))
     expect(new Set(digests).size).toBe(changes.length)

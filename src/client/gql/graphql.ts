@@ -101,6 +101,15 @@ export type CanceledRun = {
   willStopBy?: Maybe<Scalars['DateTime']['output']>;
 };
 
+/** The connection after a mutation; its `syncs` are those that it is about. */
+export type ChangedConnection = {
+  __typename?: 'ChangedConnection';
+  /** The connection. */
+  connection: Connection;
+  /** What was done. */
+  status: CommandStatus;
+};
+
 /** Somebody else changed the sync at the same time. */
 export type ChangedMeanwhile = Refusal & {
   __typename?: 'ChangedMeanwhile';
@@ -130,23 +139,38 @@ export type CommandStatus =
   /** It asked a running run to stop, which it does by the time that is given beside. */
   | 'WILL_STOP_BY';
 
-/** A tool that is connected in the workspace. */
+/** A tool that is, or was, connected in the workspace. */
 export type Connection = Node & {
   __typename?: 'Connection';
   /** Its settings. Never a secret. */
   config: Scalars['JSON']['output'];
-  /** When it was connected. */
+  /** When it was first connected. */
   createdAt: Scalars['DateTime']['output'];
+  /** When it was disconnected; null while it is connected. */
+  disconnectedAt?: Maybe<Scalars['DateTime']['output']>;
   /** Whether credentials are stored. They are sealed and never shown. */
   hasCredentials: Scalars['Boolean']['output'];
   /** Unique among all objects; to be treated as opaque. */
   id: Scalars['ID']['output'];
+  /** Whether the tool is connected. Where it is not, runs that need it fail with `CONNECTION_MISSING`. */
+  isConnected: Scalars['Boolean']['output'];
   /** Unique in the workspace. */
   name: Scalars['String']['output'];
   /** What it can be used for. */
   roles: Array<ConnectionRole>;
+  /** The syncs that use it, in their draft or in what is published, newest first. */
+  syncs: ConnectionSyncsConnection;
   /** The kind of tool, such as `file` or `http`. */
   type: Scalars['String']['output'];
+};
+
+
+/** A tool that is, or was, connected in the workspace. */
+export type ConnectionSyncsArgs = {
+  after?: InputMaybe<Scalars['String']['input']>;
+  before?: InputMaybe<Scalars['String']['input']>;
+  first?: InputMaybe<Scalars['Int']['input']>;
+  last?: InputMaybe<Scalars['Int']['input']>;
 };
 
 /** What a connection can be used for. */
@@ -155,6 +179,24 @@ export type ConnectionRole =
   | 'DESTINATION'
   /** Records can be read from it. */
   | 'SOURCE';
+
+/** One page of a list, newest entries first. */
+export type ConnectionSyncsConnection = {
+  __typename?: 'ConnectionSyncsConnection';
+  /** The entries of the page. */
+  edges: Array<ConnectionSyncsConnectionEdge>;
+  /** Where the page lies in the list. */
+  pageInfo: PageInfo;
+};
+
+/** One entry of a page. */
+export type ConnectionSyncsConnectionEdge = {
+  __typename?: 'ConnectionSyncsConnectionEdge';
+  /** Where the entry lies in the list; to be treated as opaque. */
+  cursor: Scalars['String']['output'];
+  /** The entry itself. */
+  node: Sync;
+};
 
 /** What became of the records that were read. `read` is always the sum of the others. */
 export type Counters = {
@@ -199,6 +241,8 @@ export type CreateConnectionResult = CreateConnectionPayload | InvalidInput;
 
 /** A new sync. */
 export type CreateSyncInput = {
+  /** After how many failed runs in a row the breaker pauses it, 1 to 100; null: as many as the deployment says (5). */
+  breakerThreshold?: InputMaybe<Scalars['Int']['input']>;
   /** Where records go. */
   destinationConnectionId: Scalars['ID']['input'];
   /** Where the value of each target field comes from, as docs/mapping.md describes. */
@@ -317,6 +361,17 @@ export type DiscardedRecords = {
   sync: Sync;
 };
 
+/** A tool to disconnect. */
+export type DisconnectConnectionInput = {
+  /** The id of the connection. */
+  connectionId: Scalars['ID']['input'];
+  /** Why, for those who will ask later. */
+  reason: Scalars['String']['input'];
+};
+
+/** What the mutation did, or why it was refused. A refusal changed nothing. */
+export type DisconnectConnectionResult = ChangedConnection | InvalidInput | NotFound;
+
 /** One kind of failure. `{subject}` stands for the tool or step that the failure names. */
 export type FailureCatalogueEntry = {
   __typename?: 'FailureCatalogueEntry';
@@ -430,10 +485,14 @@ export type Mutation = {
   createSync: CreateSyncResult;
   /** Gives up records that were set aside: they are never sent, and their rows are removed. */
   discardRecords: DiscardRecordsResult;
+  /** Disconnects a tool and removes its credentials. The syncs that use it stay; their runs fail until it is connected again. */
+  disconnectConnection: DisconnectConnectionResult;
   /** Stops a sync: nothing new starts, a queued run is closed, a running one stops at its next safe point. */
   pauseSync: PauseSyncResult;
   /** Makes the draft the version that runs, and the sync active. */
   publishSync: PublishSyncResult;
+  /** Connects a tool again, or gives it a fresh authorisation. A sync that the breaker paused is published again after it. */
+  reconnectConnection: ReconnectConnectionResult;
   /** Brings back records that were set aside, and queues a run, which sends them before anything else. They are mapped as the version says that is published then. */
   redriveRecords: RedriveRecordsResult;
   /** Takes a sync back to the beginning of its source: its next run reads everything again. What the ledger still protects is not written again, unless an older record of the same contact is; cursorResetPreview tells beforehand. */
@@ -476,6 +535,12 @@ export type MutationDiscardRecordsArgs = {
 
 
 /** What can be done. Each mutation is one transaction: done as a whole, or refused. */
+export type MutationDisconnectConnectionArgs = {
+  input: DisconnectConnectionInput;
+};
+
+
+/** What can be done. Each mutation is one transaction: done as a whole, or refused. */
 export type MutationPauseSyncArgs = {
   input: PauseSyncInput;
 };
@@ -484,6 +549,12 @@ export type MutationPauseSyncArgs = {
 /** What can be done. Each mutation is one transaction: done as a whole, or refused. */
 export type MutationPublishSyncArgs = {
   input: PublishSyncInput;
+};
+
+
+/** What can be done. Each mutation is one transaction: done as a whole, or refused. */
+export type MutationReconnectConnectionArgs = {
+  input: ReconnectConnectionInput;
 };
 
 
@@ -789,6 +860,19 @@ export type QuerySyncsConnectionEdge = {
   /** The entry itself. */
   node: Sync;
 };
+
+/** A tool to connect again. */
+export type ReconnectConnectionInput = {
+  /** Its settings; not given, they stay as they are. */
+  config?: InputMaybe<Scalars['JSON']['input']>;
+  /** The id of the connection. */
+  connectionId: Scalars['ID']['input'];
+  /** Its credentials, if it takes any. They take the place of those that are stored. */
+  credentials?: InputMaybe<Scalars['JSON']['input']>;
+};
+
+/** What the mutation did, or why it was refused. A refusal changed nothing. */
+export type ReconnectConnectionResult = ChangedConnection | InvalidInput | NotFound;
 
 /** One record that a mutation was given, and what it did with it. */
 export type RecordResult = {
@@ -1236,6 +1320,8 @@ export type Sync = Node & {
   hasUnpublishedChanges: Scalars['Boolean']['output'];
   /** Unique among all objects; to be treated as opaque. */
   id: Scalars['ID']['output'];
+  /** Why the last of its runs that were not canceled failed; null when that one did not, or none has ended. */
+  lastFailure?: Maybe<RunFailure>;
   /** The last moment of its schedule that started a run; null before. */
   lastFiredAt?: Maybe<Scalars['DateTime']['output']>;
   /** Its newest run; null when it has none. */
@@ -1295,6 +1381,8 @@ export type SyncRunsArgs = {
 /** Everything about a sync that a version fixes. */
 export type SyncConfiguration = {
   __typename?: 'SyncConfiguration';
+  /** After how many failed runs in a row the breaker pauses it, 1 to 100; null: as many as the deployment says (5). */
+  breakerThreshold?: Maybe<Scalars['Int']['output']>;
   /** Where records go. */
   destinationConnection: Connection;
   /** Where the value of each target field comes from, as docs/mapping.md describes. */
@@ -1344,10 +1432,12 @@ export type SyncPause = {
   cause: PauseCause;
   /** When it was paused. */
   pausedAt?: Maybe<Scalars['DateTime']['output']>;
-  /** The name of the token that paused it; null for the breaker. */
+  /** The name of the token that paused it; `tajo` for the breaker. */
   pausedBy?: Maybe<Scalars['String']['output']>;
   /** The reason that the person gave, or `Paused automatically by the failure circuit breaker`. */
   reason: Scalars['String']['output'];
+  /** The failed run after which the breaker paused it; null where a person did. */
+  run?: Maybe<Run>;
 };
 
 /** The sync is paused; the message says what brings it back. */
@@ -1413,6 +1503,8 @@ export type SyncStillPausing = Refusal & {
 
 /** Changes to the draft of a sync. What is not given stays as it is. */
 export type UpdateSyncInput = {
+  /** After how many failed runs in a row the breaker pauses it, 1 to 100; null: as many as the deployment says (5). Null takes its own number away. */
+  breakerThreshold?: InputMaybe<Scalars['Int']['input']>;
   /** Where records go. Fixed at the first publication. */
   destinationConnectionId?: InputMaybe<Scalars['ID']['input']>;
   /** Where the value of each target field comes from, as docs/mapping.md describes. */
@@ -1453,6 +1545,30 @@ export type Viewer = {
   workspaceName: Scalars['String']['output'];
 };
 
+export type DisconnectConnectionMutationVariables = Exact<{
+  input: DisconnectConnectionInput;
+}>;
+
+
+export type DisconnectConnectionMutation = { __typename?: 'Mutation', disconnectConnection:
+    | { __typename: 'ChangedConnection', done: CommandStatus, connection: { __typename?: 'Connection', id: string, isConnected: boolean, disconnectedAt?: string | null, hasCredentials: boolean, config: unknown, syncs: { __typename?: 'ConnectionSyncsConnection', edges: Array<{ __typename?: 'ConnectionSyncsConnectionEdge', node: { __typename?: 'Sync', id: string, name: string, status: SyncStatus } }> } } }
+    | { __typename: 'InvalidInput', message: string, problems: Array<{ __typename?: 'InputProblem', field: string, reason: string }> }
+    | { __typename: 'NotFound', field: string, message: string }
+   };
+
+export type ConnectionChangedFragment = { __typename?: 'ChangedConnection', done: CommandStatus, connection: { __typename?: 'Connection', id: string, isConnected: boolean, disconnectedAt?: string | null, hasCredentials: boolean, config: unknown, syncs: { __typename?: 'ConnectionSyncsConnection', edges: Array<{ __typename?: 'ConnectionSyncsConnectionEdge', node: { __typename?: 'Sync', id: string, name: string, status: SyncStatus } }> } } };
+
+export type ReconnectConnectionMutationVariables = Exact<{
+  input: ReconnectConnectionInput;
+}>;
+
+
+export type ReconnectConnectionMutation = { __typename?: 'Mutation', reconnectConnection:
+    | { __typename: 'ChangedConnection', done: CommandStatus, connection: { __typename?: 'Connection', id: string, isConnected: boolean, disconnectedAt?: string | null, hasCredentials: boolean, config: unknown, syncs: { __typename?: 'ConnectionSyncsConnection', edges: Array<{ __typename?: 'ConnectionSyncsConnectionEdge', node: { __typename?: 'Sync', id: string, name: string, status: SyncStatus } }> } } }
+    | { __typename: 'InvalidInput', message: string, problems: Array<{ __typename?: 'InputProblem', field: string, reason: string }> }
+    | { __typename: 'NotFound', field: string, message: string }
+   };
+
 export type ViewerQueryVariables = Exact<{ [key: string]: never; }>;
 
 
@@ -1463,15 +1579,15 @@ export type SyncQueryVariables = Exact<{
 }>;
 
 
-export type SyncQuery = { __typename?: 'Query', sync?: { __typename?: 'Sync', id: string, name: string, status: SyncStatus, hasUnpublishedChanges: boolean, nextFires: Array<string>, lastFiredAt?: string | null, coalescedTicks: number, pause?: { __typename?: 'SyncPause', cause: PauseCause, reason: string, pausedBy?: string | null, pausedAt?: string | null } | null, draft: { __typename?: 'SyncConfiguration', stream: string, streamOptions: unknown, object: string, objectOptions: unknown, mapping: unknown, onRejected: RejectionPolicy, onBrokenRecord: BrokenRecordPolicy, pageSize: number, sourceConnection: { __typename?: 'Connection', id: string, name: string }, destinationConnection: { __typename?: 'Connection', id: string, name: string }, schedule?:
+export type SyncQuery = { __typename?: 'Query', sync?: { __typename?: 'Sync', id: string, name: string, status: SyncStatus, hasUnpublishedChanges: boolean, nextFires: Array<string>, lastFiredAt?: string | null, coalescedTicks: number, pause?: { __typename?: 'SyncPause', cause: PauseCause, reason: string, pausedBy?: string | null, pausedAt?: string | null, run?: { __typename?: 'Run', id: string, status: RunStatus } | null } | null, lastFailure?: { __typename?: 'RunFailure', code: FailureCode, whatHappened: string, whatToDo: string, owner: FailureOwner, runId: string } | null, draft: { __typename?: 'SyncConfiguration', stream: string, streamOptions: unknown, object: string, objectOptions: unknown, mapping: unknown, onRejected: RejectionPolicy, onBrokenRecord: BrokenRecordPolicy, pageSize: number, breakerThreshold?: number | null, sourceConnection: { __typename?: 'Connection', id: string, name: string }, destinationConnection: { __typename?: 'Connection', id: string, name: string }, schedule?:
         | { __typename?: 'CronSchedule', expression: string, timeZone: string }
         | { __typename?: 'IntervalSchedule', everyMs: number }
-       | null }, publication?: { __typename?: 'Publication', versionDigest: string, publishedBy: string, approvedBy?: string | null, publishedAt?: string | null, configuration: { __typename?: 'SyncConfiguration', stream: string, streamOptions: unknown, object: string, objectOptions: unknown, mapping: unknown, onRejected: RejectionPolicy, onBrokenRecord: BrokenRecordPolicy, pageSize: number, sourceConnection: { __typename?: 'Connection', id: string, name: string }, destinationConnection: { __typename?: 'Connection', id: string, name: string }, schedule?:
+       | null }, publication?: { __typename?: 'Publication', versionDigest: string, publishedBy: string, approvedBy?: string | null, publishedAt?: string | null, configuration: { __typename?: 'SyncConfiguration', stream: string, streamOptions: unknown, object: string, objectOptions: unknown, mapping: unknown, onRejected: RejectionPolicy, onBrokenRecord: BrokenRecordPolicy, pageSize: number, breakerThreshold?: number | null, sourceConnection: { __typename?: 'Connection', id: string, name: string }, destinationConnection: { __typename?: 'Connection', id: string, name: string }, schedule?:
           | { __typename?: 'CronSchedule', expression: string, timeZone: string }
           | { __typename?: 'IntervalSchedule', everyMs: number }
          | null } } | null, lastRun?: { __typename?: 'Run', id: string, status: RunStatus, failure?: { __typename?: 'RunFailure', code: FailureCode, whatHappened: string } | null } | null } | null };
 
-export type ConfigurationFragment = { __typename?: 'SyncConfiguration', stream: string, streamOptions: unknown, object: string, objectOptions: unknown, mapping: unknown, onRejected: RejectionPolicy, onBrokenRecord: BrokenRecordPolicy, pageSize: number, sourceConnection: { __typename?: 'Connection', id: string, name: string }, destinationConnection: { __typename?: 'Connection', id: string, name: string }, schedule?:
+export type ConfigurationFragment = { __typename?: 'SyncConfiguration', stream: string, streamOptions: unknown, object: string, objectOptions: unknown, mapping: unknown, onRejected: RejectionPolicy, onBrokenRecord: BrokenRecordPolicy, pageSize: number, breakerThreshold?: number | null, sourceConnection: { __typename?: 'Connection', id: string, name: string }, destinationConnection: { __typename?: 'Connection', id: string, name: string }, schedule?:
     | { __typename?: 'CronSchedule', expression: string, timeZone: string }
     | { __typename?: 'IntervalSchedule', everyMs: number }
    | null };
@@ -1668,7 +1784,7 @@ export type ConnectionsQueryVariables = Exact<{
 }>;
 
 
-export type ConnectionsQuery = { __typename?: 'Query', connections: { __typename?: 'QueryConnectionsConnection', edges: Array<{ __typename?: 'QueryConnectionsConnectionEdge', cursor: string, node: { __typename?: 'Connection', id: string, name: string, type: string, roles: Array<ConnectionRole>, config: unknown, hasCredentials: boolean, createdAt: string } }>, pageInfo: { __typename?: 'PageInfo', hasNextPage: boolean, hasPreviousPage: boolean, startCursor?: string | null, endCursor?: string | null } } };
+export type ConnectionsQuery = { __typename?: 'Query', connections: { __typename?: 'QueryConnectionsConnection', edges: Array<{ __typename?: 'QueryConnectionsConnectionEdge', cursor: string, node: { __typename?: 'Connection', id: string, name: string, type: string, roles: Array<ConnectionRole>, config: unknown, hasCredentials: boolean, isConnected: boolean, disconnectedAt?: string | null, createdAt: string } }>, pageInfo: { __typename?: 'PageInfo', hasNextPage: boolean, hasPreviousPage: boolean, startCursor?: string | null, endCursor?: string | null } } };
 
 export type SyncsQueryVariables = Exact<{
   first?: InputMaybe<Scalars['Int']['input']>;
@@ -1818,6 +1934,27 @@ export class TypedDocumentString<TResult, TVariables>
     return this.value;
   }
 }
+export const ConnectionChangedFragmentDoc = new TypedDocumentString(`
+    fragment ConnectionChanged on ChangedConnection {
+  done: status
+  connection {
+    id
+    isConnected
+    disconnectedAt
+    hasCredentials
+    config
+    syncs(first: 50) {
+      edges {
+        node {
+          id
+          name
+          status
+        }
+      }
+    }
+  }
+}
+    `, {"fragmentName":"ConnectionChanged"}) as unknown as TypedDocumentString<ConnectionChangedFragment, unknown>;
 export const ConfigurationFragmentDoc = new TypedDocumentString(`
     fragment Configuration on SyncConfiguration {
   sourceConnection {
@@ -1845,6 +1982,7 @@ export const ConfigurationFragmentDoc = new TypedDocumentString(`
       timeZone
     }
   }
+  breakerThreshold
 }
     `, {"fragmentName":"Configuration"}) as unknown as TypedDocumentString<ConfigurationFragment, unknown>;
 export const AllCountersFragmentDoc = new TypedDocumentString(`
@@ -1961,6 +2099,108 @@ export const DoubtFragmentDoc = new TypedDocumentString(`
   }
 }
     `, {"fragmentName":"Doubt"}) as unknown as TypedDocumentString<DoubtFragment, unknown>;
+export const DisconnectConnectionDocument = new TypedDocumentString(`
+    mutation DisconnectConnection($input: DisconnectConnectionInput!) {
+  disconnectConnection(input: $input) {
+    __typename
+    ...ConnectionChanged
+    ...Refused
+  }
+}
+    fragment ConnectionChanged on ChangedConnection {
+  done: status
+  connection {
+    id
+    isConnected
+    disconnectedAt
+    hasCredentials
+    config
+    syncs(first: 50) {
+      edges {
+        node {
+          id
+          name
+          status
+        }
+      }
+    }
+  }
+}
+fragment Refused on Refusal {
+  message
+  ... on InvalidInput {
+    problems {
+      field
+      reason
+    }
+  }
+  ... on NotFound {
+    field
+  }
+  ... on AlreadyRunning {
+    runId
+  }
+  ... on NothingToRetry {
+    latestRetryId
+  }
+  ... on DeliveryInFlight {
+    settleableAt
+  }
+  ... on AlreadySettled {
+    outcome
+  }
+}`) as unknown as TypedDocumentString<DisconnectConnectionMutation, DisconnectConnectionMutationVariables>;
+export const ReconnectConnectionDocument = new TypedDocumentString(`
+    mutation ReconnectConnection($input: ReconnectConnectionInput!) {
+  reconnectConnection(input: $input) {
+    __typename
+    ...ConnectionChanged
+    ...Refused
+  }
+}
+    fragment ConnectionChanged on ChangedConnection {
+  done: status
+  connection {
+    id
+    isConnected
+    disconnectedAt
+    hasCredentials
+    config
+    syncs(first: 50) {
+      edges {
+        node {
+          id
+          name
+          status
+        }
+      }
+    }
+  }
+}
+fragment Refused on Refusal {
+  message
+  ... on InvalidInput {
+    problems {
+      field
+      reason
+    }
+  }
+  ... on NotFound {
+    field
+  }
+  ... on AlreadyRunning {
+    runId
+  }
+  ... on NothingToRetry {
+    latestRetryId
+  }
+  ... on DeliveryInFlight {
+    settleableAt
+  }
+  ... on AlreadySettled {
+    outcome
+  }
+}`) as unknown as TypedDocumentString<ReconnectConnectionMutation, ReconnectConnectionMutationVariables>;
 export const ViewerDocument = new TypedDocumentString(`
     query Viewer {
   viewer {
@@ -1980,6 +2220,17 @@ export const SyncDocument = new TypedDocumentString(`
       reason
       pausedBy
       pausedAt
+      run {
+        id
+        status
+      }
+    }
+    lastFailure {
+      code
+      whatHappened
+      whatToDo
+      owner
+      runId
     }
     draft {
       ...Configuration
@@ -2033,6 +2284,7 @@ export const SyncDocument = new TypedDocumentString(`
       timeZone
     }
   }
+  breakerThreshold
 }`) as unknown as TypedDocumentString<SyncQuery, SyncQueryVariables>;
 export const SchedulePreviewDocument = new TypedDocumentString(`
     query SchedulePreview($schedule: ScheduleInput!, $after: DateTime!, $first: Int) {
@@ -2531,6 +2783,8 @@ export const ConnectionsDocument = new TypedDocumentString(`
         roles
         config
         hasCredentials
+        isConnected
+        disconnectedAt
         createdAt
       }
     }

@@ -145,6 +145,29 @@ export async function findLastRuns(
     .orderBy(run.syncId, sql`${run.id} desc`)
 }
 
+/** The newest run that succeeded, was partial or failed, of each of the syncs that has one. */
+export async function findLastEndedRuns(
+  handle: Handle,
+  workspaceId: string,
+  syncIds: readonly string[],
+) {
+  const rows = await handle.rows<{ id: string }>(sql`/* history.findLastEndedRuns */
+    select last.id
+    from unnest(${`{${syncIds.join(',')}}`}::text::uuid[]) as asked (sync_id)
+    cross join lateral (
+      select run.id
+      from run
+      where run.sync_id = asked.sync_id and run.workspace_id = ${workspaceId}
+        and run.status in ('succeeded', 'partial', 'failed')
+      order by run.id desc
+      limit 1) as last`)
+  return await findRunsByIds(
+    handle,
+    workspaceId,
+    rows.map(({ id }) => id),
+  )
+}
+
 /** The runs that retry one of the given runs; a canceled retry does not count. */
 export async function findRetries(handle: Handle, workspaceId: string, runIds: readonly string[]) {
   return await selectRuns(handle).where(

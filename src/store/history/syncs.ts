@@ -1,5 +1,5 @@
 /** Syncs, connections and the workspace as people see them. Every read names the workspace. */
-import { and, eq, inArray, type SQL, sql } from 'drizzle-orm'
+import { and, eq, inArray, or, type SQL, sql } from 'drizzle-orm'
 import { readSyncConfig } from '../../domain/sync.ts'
 import type { Handle } from '../database.ts'
 import {
@@ -24,6 +24,23 @@ export async function listSyncs(handle: Handle, workspaceId: string, page: Keyse
   return await selectSyncs(handle, isWanted, page)
 }
 
+/** Those whose draft or published version names the connection. */
+export async function listSyncsOfConnection(
+  handle: Handle,
+  workspaceId: string,
+  options: { readonly connectionId: string; readonly page: KeysetPage },
+) {
+  const { connectionId, page } = options
+  const ends = [
+    eq(sync.sourceConnectionId, connectionId),
+    eq(sync.destinationConnectionId, connectionId),
+    sql`${syncVersion.config} ->> 'sourceConnectionId' = ${connectionId}`,
+    sql`${syncVersion.config} ->> 'destinationConnectionId' = ${connectionId}`,
+  ]
+  const isWanted = keysetRange(sync.id, page, eq(sync.workspaceId, workspaceId), or(...ends))
+  return await selectSyncs(handle, isWanted, page)
+}
+
 export type HistoricSync = Awaited<ReturnType<typeof findSyncsByIds>>[number]
 
 async function selectSyncs(handle: Handle, isWanted: SQL | undefined, page?: KeysetPage) {
@@ -36,6 +53,7 @@ async function selectSyncs(handle: Handle, isWanted: SQL | undefined, page?: Key
       pauseReason: sync.pauseReason,
       pausedBy: sync.pausedBy,
       pausedAt: sync.pausedAt,
+      pausedByRunId: sync.pausedByRunId,
       draft: sync.draft,
       createdAt: sync.createdAt,
       updatedAt: sync.updatedAt,
@@ -94,6 +112,7 @@ function selectConnections(handle: Handle) {
       type: connection.type,
       config: connection.config,
       hasCredentials: sql<boolean>`${connection.sealedCredentials} is not null`,
+      disconnectedAt: connection.disconnectedAt,
       createdAt: connection.createdAt,
     })
     .from(connection)

@@ -1,0 +1,50 @@
+/**
+ * Connects a tool again, with new credentials and, where they are given, new settings: after it was disconnected,
+ * or for a fresh authorisation. What a sync paused by the breaker is waiting for may be there now; it is published
+ * again all the same.
+ */
+import type { JsonValue } from '../domain/json.ts'
+import { InvariantError } from '../runtime/assert.ts'
+import { findConnectionForUpdate, markConnected } from '../store/connections.ts'
+import { recordDeed } from './audit-trail.ts'
+import { checkConnectionSettings, findConnector, sealCredentials } from './connection-settings.ts'
+import type { Actor, CommandContext } from './context.ts'
+import { InvalidInput, NotFound } from './refusals.ts'
+
+export interface ReconnectConnectionInput {
+  readonly connectionId: string
+  readonly credentials: JsonValue
+  /** Null: the settings stay as they are. */
+  readonly config: JsonValue
+}
+
+/** Throws {@link InvalidInput}, {@link NotFound}. */
+export async function reconnectConnection(
+  context: CommandContext,
+  actor: Actor,
+  input: ReconnectConnectionInput,
+): Promise<{ readonly connectionId: string; readonly status: 'done' }> {
+  const { connectionId } = input
+  await context.database.transaction('reconnectConnection', async (tx) => {
+    const known = await findConnectionForUpdate(tx, actor.workspaceId, connectionId)
+    if (!known) {
+      throw new NotFound('connection', 'connectionId')
+    }
+    const connector = findConnector(context, known.type)
+    if (!connector) {
+      throw new InvariantError(`The connection ${connectionId} has the unknown type ${known.type}.`)
+    }
+    const given = { config: input.config ?? known.config, credentials: input.credentials }
+    const { config, credentials } = checkConnectionSettings(connector, given, [])
+    const sealedCredentials = sealCredentials(context, connectionId, credentials)
+    await markConnected(tx, connectionId, { config, sealedCredentials })
+    await recordDeed(tx, context, actor, {
+      action: 'reconnectConnection',
+      subjectType: 'connection',
+      subjectId: connectionId,
+      before: { isConnected: known.disconnectedAt === null, config: known.config },
+      after: { isConnected: true, config, hasCredentials: sealedCredentials !== null },
+    })
+  })
+  return { connectionId, status: 'done' }
+}
