@@ -35,6 +35,11 @@ export const SyncsQuery = graphql(`
           name
           status
           hasUnpublishedChanges
+          health {
+            status
+            since
+            why
+          }
           draft {
             sourceConnection {
               name
