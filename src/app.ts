@@ -34,6 +34,8 @@ import { createSealer } from './runtime/seal.ts'
 import { type Service, stopAll } from './runtime/service.ts'
 import type { BreakerSettings } from './store/breaker.ts'
 import { type Database, openDatabase } from './store/database.ts'
+import { DeadMan } from './watch/dead-man.ts'
+import { QueueWatch } from './watch/queue-watch.ts'
 import { Sweep } from './watch/sweep.ts'
 
 export interface App {
@@ -95,8 +97,10 @@ export async function startApp(config: Config, parts: AppParts = {}): Promise<Ap
       config.role === 'api'
         ? null
         : createEngine(config, { commands, coordination, workerId, faults: parts.faults })
-    const watch = engine ? [createSweep(config, { commands, coordination, workerId, engine })] : []
-    const services: readonly Service[] = [server, ...(engine ? [engine] : []), ...watch]
+    const works = engine
+      ? [engine, createSweep(config, { commands, coordination, workerId, engine })]
+      : []
+    const services: readonly Service[] = [server, ...works, ...createWatchmen(config, commands)]
     for (const service of services) {
       closing.push(service)
       await service.start()
@@ -271,4 +275,17 @@ function createSweep(
     silentAfterMs: config.silentAfterMs,
     ownRunIds: () => engine.runIds,
   })
+}
+
+/** In every process, also one that runs no syncs: that no worker has started must not go unnoticed. */
+function createWatchmen(config: Config, commands: CommandContext): readonly Service[] {
+  const shared = {
+    ...commands,
+    intervalMs: config.watchIntervalMs,
+    channels: config.alertChannels,
+  }
+  return [
+    new DeadMan({ ...shared, windowMs: config.deadManWindowMs, minute: config.deadManMinute }),
+    new QueueWatch({ ...shared, stuckAfterMs: config.queueStuckAfterMs }),
+  ]
 }

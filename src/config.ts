@@ -7,6 +7,7 @@ import { join, resolve } from 'node:path'
 import { z } from 'zod'
 import type { AlertChannel } from './domain/alert.ts'
 import { BREAKER_THRESHOLD, MAX_BREAKER_THRESHOLD } from './domain/breaker.ts'
+import { DEAD_MAN_MINUTE } from './domain/dead-man.ts'
 import { QUARANTINE_AFTER_RUNS } from './domain/quarantine.ts'
 import { LOG_LEVELS, type LogLevel } from './runtime/logger.ts'
 import { SEALING_KEY_BYTES } from './runtime/seal.ts'
@@ -60,6 +61,14 @@ export interface Config {
   readonly quarantineAfterRuns: number
   /** Failed runs in a row after which a sync is paused, where it says nothing else. */
   readonly breakerThreshold: number
+  /** How often the watchmen look whether a check is due, and whether runs wait that nobody takes. */
+  readonly watchIntervalMs: number
+  /** How long nothing of a workspace must have succeeded before it is silent. */
+  readonly deadManWindowMs: number
+  /** The minute of every hour, in UTC, at which that is asked. */
+  readonly deadManMinute: number
+  /** How long a run may be due without a worker that takes it. */
+  readonly queueStuckAfterMs: number
   /** Where alerts are sent. */
   readonly alertChannels: readonly AlertChannel[]
 }
@@ -128,6 +137,15 @@ export const ENVIRONMENT = z.object({
   SCHEDULER_INTERVAL_MS: duration(1_000, 10, MINUTE_MS),
   SWEEP_INTERVAL_MS: duration(MINUTE_MS, 100, DAY_MS),
   STUCK_AFTER_MS: duration(60 * MINUTE_MS, 1_000, 30 * DAY_MS),
+  WATCH_INTERVAL_MS: duration(MINUTE_MS, 50, 10 * MINUTE_MS),
+  DEAD_MAN_WINDOW_MS: duration(DAY_MS, 60 * MINUTE_MS, 30 * DAY_MS),
+  DEAD_MAN_MINUTE: z.coerce
+    .number('must be a minute of the hour')
+    .int()
+    .min(0)
+    .max(59)
+    .default(DEAD_MAN_MINUTE),
+  QUEUE_STUCK_AFTER_MS: duration(15 * MINUTE_MS, 1_000, DAY_MS),
   DRAIN_NOTICE_MS: z.coerce
     .number('must be a whole number of milliseconds')
     .int()
@@ -190,6 +208,14 @@ function findContradictions(env: Environment): string[] {
       'SILENT_AFTER_MS must be less than STUCK_AFTER_MS: a sweep must leave the runs of silent workers to recovery first.',
     ],
     [
+      env.POLL_MS < env.QUEUE_STUCK_AFTER_MS,
+      'POLL_MS must be less than QUEUE_STUCK_AFTER_MS: a run that waits for the next poll is not stuck.',
+    ],
+    [
+      env.QUEUE_STUCK_AFTER_MS < env.DEAD_MAN_WINDOW_MS,
+      'QUEUE_STUCK_AFTER_MS must be less than DEAD_MAN_WINDOW_MS: a stuck queue must be noticed before the silence that follows it.',
+    ],
+    [
       (env.DRAIN_NOTICE_MS ?? 0) <= env.DRAIN_DEADLINE_MS,
       'DRAIN_NOTICE_MS must not be more than DRAIN_DEADLINE_MS, by which a process has drained.',
     ],
@@ -246,6 +272,10 @@ function toConfig(env: Environment): Config {
     processDeadlineMs: env.PROCESS_DEADLINE_MS,
     quarantineAfterRuns: env.QUARANTINE_AFTER_RUNS,
     breakerThreshold: env.BREAKER_THRESHOLD,
+    watchIntervalMs: env.WATCH_INTERVAL_MS,
+    deadManWindowMs: env.DEAD_MAN_WINDOW_MS,
+    deadManMinute: env.DEAD_MAN_MINUTE,
+    queueStuckAfterMs: env.QUEUE_STUCK_AFTER_MS,
     alertChannels: ['log'],
   }
 }

@@ -3,10 +3,12 @@
  */
 import type { Config } from './config.ts'
 import type { HealthCheck, HealthReport } from './http/health.ts'
-import type { Clock } from './runtime/clock.ts'
+import { type Clock, instantAt } from './runtime/clock.ts'
 import type { Database } from './store/database.ts'
 import { countDaysAhead } from './store/partitions.ts'
+import { findCheck } from './store/watch-checks.ts'
 import { findBeatAgeMs, measureClockDifferenceMs } from './store/workers.ts'
+import { DEAD_MAN_CHECK } from './watch/dead-man.ts'
 
 export interface HealthParts {
   readonly config: Config
@@ -20,8 +22,12 @@ export interface HealthParts {
 const LEAST_DAYS_AHEAD = 2
 /** Past this difference between the clocks, due times and alerts are wrong by as much. */
 const MAX_CLOCK_DIFFERENCE_MS = 30_000
+/** The dead-man check is made every hour: one that is older has been missed, and silence goes unnoticed. */
+const MAX_CHECK_AGE_MS = 2 * 60 * 60 * 1000
 
+/** Called once, when the process starts. */
 export function createHealth(parts: HealthParts): () => Promise<HealthReport> {
+  const startedAtMs = parts.clock.monotonicMs()
   return async () => ({
     database: await check(() => checkDatabase(parts)),
     coordination: await check(async () =>
@@ -29,6 +35,7 @@ export function createHealth(parts: HealthParts): () => Promise<HealthReport> {
     ),
     ledger: await check(() => checkLedger(parts)),
     worker: await check(() => checkWorker(parts)),
+    deadMan: { ...(await check(() => checkDeadMan(parts, startedAtMs))), isShared: true },
   })
 }
 
@@ -62,8 +69,30 @@ async function checkWorker({ config, database, workerId }: HealthParts): Promise
     : unhealthy(`The last heartbeat is ${ageMs ?? 'an unknown number of'} ms old.`)
 }
 
-function healthy(): HealthCheck {
-  return { isHealthy: true, detail: null }
+/**
+ * By the database's clock, so that a process says the same as all others. In a new installation no check has
+ * been made yet: it has as long for the first one, from the start of the process on.
+ */
+async function checkDeadMan(
+  { database, clock }: HealthParts,
+  startedAtMs: number,
+): Promise<HealthCheck> {
+  const { nowMs, finished } = await findCheck(database, DEAD_MAN_CHECK)
+  if (finished === null) {
+    return clock.monotonicMs() - startedAtMs < MAX_CHECK_AGE_MS
+      ? healthy('No dead-man check has been finished yet.')
+      : unhealthy('No dead-man check has ever been finished.')
+  }
+  const { asked = 0, silent = 0, raised = 0, failed = 0 } = finished.figures
+  const at = instantAt(finished.atMs).toISOString()
+  const detail = `The last dead-man check was finished at ${at}: workspaces asked ${asked}, silent ${silent}, alerts raised ${raised}, not asked because of trouble ${failed}.`
+  // One that was finished in the future was timed by a clock that has been set back since.
+  const isFresh = Math.abs(nowMs - finished.atMs) <= MAX_CHECK_AGE_MS
+  return isFresh ? healthy(detail) : unhealthy(detail)
+}
+
+function healthy(detail: string | null = null): HealthCheck {
+  return { isHealthy: true, detail }
 }
 
 function unhealthy(detail: string): HealthCheck {

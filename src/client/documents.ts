@@ -49,6 +49,11 @@ export const SyncQuery = graphql(`
       nextFires
       lastFiredAt
       coalescedTicks
+      health {
+        status
+        since
+        why
+      }
       lastRun {
         id
         status

@@ -37,6 +37,11 @@ export const SyncsQuery = graphql(`
           name
           status
           hasUnpublishedChanges
+          health {
+            status
+            since
+            why
+          }
           draft {
             sourceConnection {
               name

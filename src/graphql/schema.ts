@@ -14,6 +14,7 @@ import './run-progress.ts'
 import './scalars.ts'
 import './schedule.ts'
 import './sync.ts'
+import './sync-health.ts'
 import './sync-mutations.ts'
 import './viewer.ts'
 

@@ -4,7 +4,7 @@
  * Invariants: an incident has one open alert, which a unique index decides, so no process needs to know what
  * the others saw; what is to be sent is stored with the alert itself, in the transaction of what it tells of.
  */
-import { sql } from 'drizzle-orm'
+import { type SQL, sql } from 'drizzle-orm'
 import type { AlertChannel, NewAlert } from '../domain/alert.ts'
 import type { Handle } from './database.ts'
 
@@ -42,18 +42,30 @@ export async function closeIncident(
   closing: string,
 ): Promise<boolean> {
   const rows = await db.rows(sql`/* alerts.closeIncident */
-    with closed as (
-      update alert
-      set closed_at = now(), closing = ${closing}
-      where incident = ${incident} and closed_at is null
-      returning id
-    ),
-    noticed as (
-      insert into alert_notice (alert_id, event, channel)
-      select closed.id, 'closed', opened.channel
-      from closed
-      join alert_notice as opened on opened.alert_id = closed.id and opened.event = 'opened'
-    )
+    with closed as (${closeAlert(sql`${incident}`, { closing })}),
+    noticed as (${noticeClosing(sql`closed`)})
     select 1 from closed`)
   return rows.length > 0
+}
+
+/** Part of a statement: closes the open alert of an incident, which may be told by the rows of `of`. */
+export function closeAlert(
+  incident: SQL,
+  { closing, of }: { readonly closing: string; readonly of?: SQL },
+): SQL {
+  return sql`
+    update alert
+    set closed_at = now(), closing = ${closing}
+    ${of ? sql`from ${of}` : sql``}
+    where alert.incident = ${incident} and alert.closed_at is null
+    returning alert.id`
+}
+
+/** Part of a statement: what is sent of the alerts that it has closed. */
+export function noticeClosing(closed: SQL): SQL {
+  return sql`
+    insert into alert_notice (alert_id, event, channel)
+    select closed.id, 'closed', opened.channel
+    from ${closed} as closed
+    join alert_notice as opened on opened.alert_id = closed.id and opened.event = 'opened'`
 }

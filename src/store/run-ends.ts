@@ -6,8 +6,11 @@
  * running run is carried out where the run ends: a run that nobody wants any more is not queued again (I15).
  */
 import { type SQL, sql } from 'drizzle-orm'
+import { silenceIncident } from '../domain/alert.ts'
+import { SILENCE_CLOSINGS } from '../domain/dead-man.ts'
 import type { Failure } from '../domain/failure.ts'
 import type { RunProgress } from '../domain/progress.ts'
+import { closeAlert, noticeClosing } from './alerts.ts'
 import type { Handle } from './database.ts'
 import { PROGRESS_COLUMNS, type ProgressRow, toProgress } from './run-progress.ts'
 
@@ -19,7 +22,10 @@ export interface RunHolder {
   readonly epoch: number
 }
 
-/** running → succeeded or partial. A success takes the runs that it retried out of the DLQ. */
+/**
+ * running → succeeded or partial. A success takes the runs that it retried out of the DLQ, and ends the silence
+ * of its workspace (I18): the alert is closed with it, and who was told of it is told so.
+ */
 export async function completeRun(
   db: Handle,
   holder: RunHolder,
@@ -51,7 +57,14 @@ export async function completeRun(
       set resolved_at = now(), resolved_by_run_id = ${holder.runId}
       from retried
       where run.id = retried.id and run.resolved_at is null
-    )
+    ),
+    succeeded as (
+      select ${silenceIncident('')}::text || "workspaceId" as incident
+      from ended
+      where ${status} = 'succeeded'
+    ),
+    broken as (${closeAlert(sql`succeeded.incident`, { closing: SILENCE_CLOSINGS.succeeded, of: sql`succeeded` })}),
+    noticed as (${noticeClosing(sql`broken`)})
     select * from ended`)
   return row ? toProgress(row) : null
 }

@@ -14,8 +14,9 @@ import type { RunProgress } from '../domain/progress.ts'
 import { ATTEMPT_ALLOWANCE } from '../domain/run.ts'
 import { readSchedule, type Slots } from '../domain/schedule.ts'
 import type { SyncStatus } from '../domain/sync.ts'
-import { type Instant, instantAt } from '../runtime/clock.ts'
+import type { Instant } from '../runtime/clock.ts'
 import type { Handle, Row } from './database.ts'
+import { msOf, textAt } from './moments.ts'
 import { PROGRESS_COLUMNS, type ProgressRow, toProgress } from './run-progress.ts'
 
 interface SlotsRow extends Row {
@@ -271,15 +272,6 @@ function isProgressRow(row: FireRow): row is FireRow & ProgressRow {
   return typeof row.runId === 'string'
 }
 
-/** Milliseconds, exactly: the driver gives a timestamp as text. */
-function msOf(column: string) {
-  return sql.raw(`round(extract(epoch from ${column}) * 1000)::float8`)
-}
-
 function toText(instant: Instant | null): string | null {
   return instant?.toISOString() ?? null
-}
-
-function textAt(ms: number | null): string | null {
-  return ms === null ? null : instantAt(ms).toISOString()
 }

@@ -138,6 +138,15 @@ describe('without a token', () => {
     expect([live.status, await live.json()]).toEqual([200, { status: 'alive' }])
   })
 
+  it('what is wrong with all processes together keeps none of them from its requests', async () => {
+    const deadMan = { isHealthy: false, detail: 'The last check is old.', isShared: true } as const
+    api().setHealth({ database: { isHealthy: true, detail: null }, deadMan })
+    const report = await fetch(`${api().address}/health`)
+    expect([report.status, await report.json()]).toMatchObject([503, { checks: { deadMan } }])
+    const ready = await fetch(`${api().address}/health/ready`)
+    expect([ready.status, await ready.json()]).toMatchObject([200, { checks: { deadMan } }])
+  })
+
   it('the GraphiQL page is served, but no query that comes with the request for it', async () => {
     const url = `${api().address}/graphql?query=${encodeURIComponent('{ viewer { tokenName } }')}`
     const page = await fetch(url, { headers: { accept: 'text/html' } })

@@ -6,7 +6,7 @@ import { DATABASE_KINDS, useDatabase } from '../support/databases.ts'
 import { makeRun } from '../support/factories.ts'
 import { makePublishedSync } from '../support/sync-steps.ts'
 
-/** The database, and how many selects were built through it. */
+/** The database, and how many selects were built or sent through it. */
 function countSelects(database: Database): { counted: Database; count(): number } {
   let selects = 0
   const orm = new Proxy(database.orm, {
@@ -17,7 +17,11 @@ function countSelects(database: Database): { counted: Database; count(): number 
       return Reflect.get(target, property, receiver)
     },
   })
-  return { counted: { ...database, orm }, count: () => selects }
+  const rows: Database['rows'] = (statement) => {
+    selects += 1
+    return database.rows(statement)
+  }
+  return { counted: { ...database, orm, rows }, count: () => selects }
 }
 
 describe('a list', () => {
@@ -35,11 +39,12 @@ describe('a list', () => {
         const { runs } = await client.request(RunsQuery, {})
         costs.push(count() - before)
         expect(syncs.edges.every(({ node }) => node.lastRun !== null)).toBe(true)
+        expect(syncs.edges.every(({ node }) => node.health?.status === 'FAILING')).toBe(true)
         expect(runs.edges).toHaveLength(syncs.edges.length)
       }
       expect(costs[1]).toBe(costs[0])
-      // Two tokens; the syncs, their connections and last runs; the runs and their syncs.
-      expect(costs[0]).toBe(7)
+      // Two tokens; the syncs, their connections, last runs and health; the runs and their syncs.
+      expect(costs[0]).toBe(8)
     } finally {
       await api.stop()
     }

@@ -112,6 +112,11 @@ describe('the process on the embedded default', { timeout: TIMEOUT_MS }, () => {
     [{ DATABASE_URL: 'postgres://localhost/x' }, /^DATABASE_URL and REDIS_URL go together/m],
     [{ LEASE_LIFE_MS: '2000', LEASE_RENEWAL_MS: '2000' }, /^LEASE_RENEWAL_MS must be less than/m],
     [{ HEARTBEAT_TRUST_MS: '20000' }, /^HEARTBEAT_TRUST_MS must be less than SILENT_AFTER_MS/m],
+    [{ QUEUE_STUCK_AFTER_MS: '5000' }, /^POLL_MS must be less than QUEUE_STUCK_AFTER_MS/m],
+    [
+      { DEAD_MAN_WINDOW_MS: '3600000', QUEUE_STUCK_AFTER_MS: '3600000' },
+      /^QUEUE_STUCK_AFTER_MS must be less than DEAD_MAN_WINDOW_MS/m,
+    ],
     [{ DRAIN_NOTICE_MS: '15001' }, /^DRAIN_NOTICE_MS must not be more than DRAIN_DEADLINE_MS/m],
     [{ DRAIN_DEADLINE_MS: '25000' }, /^DRAIN_DEADLINE_MS must be less than PROCESS_DEADLINE_MS/m],
     [{ ROLE: 'api' }, /^ROLE must be all with the embedded default/m],

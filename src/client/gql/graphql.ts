@@ -1318,6 +1318,8 @@ export type Sync = Node & {
   draft: SyncConfiguration;
   /** Whether the draft differs from the published version, or nothing is published. */
   hasUnpublishedChanges: Scalars['Boolean']['output'];
+  /** How it is doing, measured by its own schedule: a sync that does well does not hide another one that is silent. Null for a draft. */
+  health?: Maybe<SyncHealth>;
   /** Unique among all objects; to be treated as opaque. */
   id: Scalars['ID']['output'];
   /** Why the last of its runs that were not canceled failed; null when that one did not, or none has ended. */
@@ -1424,6 +1426,30 @@ export type SyncDeliveriesInDoubtConnectionEdge = {
   /** The entry itself. */
   node: DeliveryInDoubt;
 };
+
+/** How a sync is doing, since when, and why. */
+export type SyncHealth = {
+  __typename?: 'SyncHealth';
+  /** Since when: the first run that failed, the time at which it was to run, the pause; of what is well, the last sign of it. */
+  since: Scalars['DateTime']['output'];
+  /** How it is doing. */
+  status: SyncHealthStatus;
+  /** Why, in one sentence. */
+  why: Scalars['String']['output'];
+};
+
+/** How a sync is doing, measured by its own schedule. */
+export type SyncHealthStatus =
+  /** Its last run failed. */
+  | 'FAILING'
+  /** It was to run more than 15 minutes ago and no run has come to its end since, or a run waits that no worker takes. */
+  | 'LATE'
+  /** A run is under way, or nothing is late and nothing failed. */
+  | 'OK'
+  /** Nothing of it runs, because it is paused. */
+  | 'PAUSED'
+  /** So much time has passed that it will not run by itself: three times the time between two runs, at least an hour and at most a day. */
+  | 'SILENT';
 
 /** Why a sync is paused. */
 export type SyncPause = {
@@ -1585,7 +1611,7 @@ export type SyncQuery = { __typename?: 'Query', sync?: { __typename?: 'Sync', id
        | null }, publication?: { __typename?: 'Publication', versionDigest: string, publishedBy: string, approvedBy?: string | null, publishedAt?: string | null, configuration: { __typename?: 'SyncConfiguration', stream: string, streamOptions: unknown, object: string, objectOptions: unknown, mapping: unknown, onRejected: RejectionPolicy, onBrokenRecord: BrokenRecordPolicy, pageSize: number, breakerThreshold?: number | null, sourceConnection: { __typename?: 'Connection', id: string, name: string }, destinationConnection: { __typename?: 'Connection', id: string, name: string }, schedule?:
           | { __typename?: 'CronSchedule', expression: string, timeZone: string }
           | { __typename?: 'IntervalSchedule', everyMs: number }
-         | null } } | null, lastRun?: { __typename?: 'Run', id: string, status: RunStatus, failure?: { __typename?: 'RunFailure', code: FailureCode, whatHappened: string } | null } | null } | null };
+         | null } } | null, health?: { __typename?: 'SyncHealth', status: SyncHealthStatus, since: string, why: string } | null, lastRun?: { __typename?: 'Run', id: string, status: RunStatus, failure?: { __typename?: 'RunFailure', code: FailureCode, whatHappened: string } | null } | null } | null };
 
 export type ConfigurationFragment = { __typename?: 'SyncConfiguration', stream: string, streamOptions: unknown, object: string, objectOptions: unknown, mapping: unknown, onRejected: RejectionPolicy, onBrokenRecord: BrokenRecordPolicy, pageSize: number, breakerThreshold?: number | null, sourceConnection: { __typename?: 'Connection', id: string, name: string }, destinationConnection: { __typename?: 'Connection', id: string, name: string }, schedule?:
     | { __typename?: 'CronSchedule', expression: string, timeZone: string }
@@ -1792,7 +1818,7 @@ export type SyncsQueryVariables = Exact<{
 }>;
 
 
-export type SyncsQuery = { __typename?: 'Query', syncs: { __typename?: 'QuerySyncsConnection', edges: Array<{ __typename?: 'QuerySyncsConnectionEdge', node: { __typename?: 'Sync', id: string, name: string, status: SyncStatus, hasUnpublishedChanges: boolean, draft: { __typename?: 'SyncConfiguration', sourceConnection: { __typename?: 'Connection', name: string }, destinationConnection: { __typename?: 'Connection', name: string } }, lastRun?: { __typename?: 'Run', id: string, status: RunStatus } | null } }>, pageInfo: { __typename?: 'PageInfo', hasNextPage: boolean, endCursor?: string | null } } };
+export type SyncsQuery = { __typename?: 'Query', syncs: { __typename?: 'QuerySyncsConnection', edges: Array<{ __typename?: 'QuerySyncsConnectionEdge', node: { __typename?: 'Sync', id: string, name: string, status: SyncStatus, hasUnpublishedChanges: boolean, health?: { __typename?: 'SyncHealth', status: SyncHealthStatus, since: string, why: string } | null, draft: { __typename?: 'SyncConfiguration', sourceConnection: { __typename?: 'Connection', name: string }, destinationConnection: { __typename?: 'Connection', name: string } }, lastRun?: { __typename?: 'Run', id: string, status: RunStatus } | null } }>, pageInfo: { __typename?: 'PageInfo', hasNextPage: boolean, endCursor?: string | null } } };
 
 export type RunsQueryVariables = Exact<{
   first?: InputMaybe<Scalars['Int']['input']>;
@@ -2248,6 +2274,11 @@ export const SyncDocument = new TypedDocumentString(`
     nextFires
     lastFiredAt
     coalescedTicks
+    health {
+      status
+      since
+      why
+    }
     lastRun {
       id
       status
@@ -2806,6 +2837,11 @@ export const SyncsDocument = new TypedDocumentString(`
         name
         status
         hasUnpublishedChanges
+        health {
+          status
+          since
+          why
+        }
         draft {
           sourceConnection {
             name
