@@ -58,8 +58,6 @@ interface Coordination {
   close(): Promise<void>
 }
 
-const RUN_PROGRESS_STALE_MS = 120_000
-
 /** Starts everything. Throws when a part does not start; then nothing of it is left running. */
 export async function startApp(config: Config, parts: AppParts = {}): Promise<App> {
   const clock = parts.clock ?? systemClock
@@ -84,7 +82,7 @@ export async function startApp(config: Config, parts: AppParts = {}): Promise<Ap
       hasGraphiql: config.graphiql,
       commands,
       settings: {
-        progressStaleAfterMs: RUN_PROGRESS_STALE_MS,
+        progressStaleAfterMs: config.progressStaleAfterMs,
         keepAliveMs: KEEP_ALIVE_MS,
         retentionMs: config.ledgerRetentionMs,
       },

@@ -57,6 +57,8 @@ export interface Config {
   readonly processDeadlineMs: number
   /** In so many runs a record is rejected before it is set aside. */
   readonly quarantineAfterRuns: number
+  /** Without progress for longer than this, a running run says so. */
+  readonly progressStaleAfterMs: number
   /** Where alerts are sent. */
   readonly alertChannels: readonly AlertChannel[]
 }
@@ -113,6 +115,7 @@ export const ENVIRONMENT = z.object({
     .min(1)
     .max(100)
     .default(QUARANTINE_AFTER_RUNS),
+  PROGRESS_STALE_AFTER_MS: duration(2 * MINUTE_MS, 1_000, DAY_MS),
   HEARTBEAT_MS: duration(5_000, 50, 10 * MINUTE_MS),
   HEARTBEAT_TRUST_MS: duration(15_000, 100, 10 * MINUTE_MS),
   SILENT_AFTER_MS: duration(20_000, 200, 60 * MINUTE_MS),
@@ -236,6 +239,7 @@ function toConfig(env: Environment): Config {
     drainDeadlineMs: env.DRAIN_DEADLINE_MS,
     processDeadlineMs: env.PROCESS_DEADLINE_MS,
     quarantineAfterRuns: env.QUARANTINE_AFTER_RUNS,
+    progressStaleAfterMs: env.PROGRESS_STALE_AFTER_MS,
     alertChannels: ['log'],
   }
 }

@@ -155,6 +155,7 @@ export const RunQuery = graphql(`
       whatHappened
       whatToDo
       owner
+      nextMutation
       step
       detail
       runId
@@ -183,6 +184,8 @@ export const FailureCatalogueQuery = graphql(`
       whatToDo
       owner
       retried
+      nextMutation
+      causes
     }
   }
 `)
@@ -341,6 +344,7 @@ export const RunProgressSubscription = graphql(`
         }
         totalRecords
         failureCode
+        progressNote
       }
       ... on KeepAlive {
         at

@@ -320,8 +320,12 @@ export type DiscardedRecords = {
 /** One kind of failure. `{subject}` stands for the tool or step that the failure names. */
 export type FailureCatalogueEntry = {
   __typename?: 'FailureCatalogueEntry';
+  /** Where it comes from. */
+  causes: Scalars['String']['output'];
   /** The failure's name. */
   code: FailureCode;
+  /** The mutation that follows; null when there is nothing to do. After a pause by the breaker it is `PUBLISH_SYNC`. */
+  nextMutation?: Maybe<NextMutation>;
   /** Who has to do it. */
   owner: FailureOwner;
   /** What follows it by itself. */
@@ -527,6 +531,17 @@ export type MutationSettleDeliveryArgs = {
 export type MutationUpdateSyncArgs = {
   input: UpdateSyncInput;
 };
+
+/** The mutation with which a person goes on after a failure. */
+export type NextMutation =
+  /** `publishSync`: publish the sync, after a pause by the breaker once more. */
+  | 'PUBLISH_SYNC'
+  /** `reconnectConnection`: connect the tool again, then retry the run. */
+  | 'RECONNECT_CONNECTION'
+  /** `resumeSync`: resume the sync. */
+  | 'RESUME_SYNC'
+  /** `retryRun`: run it again, once the cause is mended where there is one. */
+  | 'RETRY_RUN';
 
 /** An object that can be found again by its id. */
 export type Node = {
@@ -1058,6 +1073,8 @@ export type RunFailure = {
   code: FailureCode;
   /** Technical detail, without personal data and secrets. */
   detail?: Maybe<Scalars['String']['output']>;
+  /** The mutation that follows, as the sync stands now; null when there is nothing to do. */
+  nextMutation?: Maybe<NextMutation>;
   /** Who has to do it. */
   owner: FailureOwner;
   /** The id of the run, to be named to Tajo. */
@@ -1098,6 +1115,8 @@ export type RunProgress = {
   failureCode?: Maybe<FailureCode>;
   /** Whether it has ended for good: then this is the last event. */
   isTerminal: Scalars['Boolean']['output'];
+  /** A word on a run that has gone quiet: `Waiting for a fresh progress update`. It comes as an event of its own, and goes with the next progress. */
+  progressNote?: Maybe<Scalars['String']['output']>;
   /** The id of the run. */
   runId: Scalars['ID']['output'];
   /** Where it stands. */
@@ -1490,16 +1509,16 @@ export type RunQueryVariables = Exact<{
 }>;
 
 
-export type RunQuery = { __typename?: 'Query', run?: { __typename?: 'Run', progressNote?: string | null, willRetry: boolean, nextAttemptAt?: string | null, attemptAllowance: number, resolvedAt?: string | null, id: string, status: RunStatus, isTerminal: boolean, outcome?: RunOutcome | null, cause: RunCause, requestedBy?: string | null, isCatchingUp: boolean, totalRecords?: number | null, createdAt: string, startedAt?: string | null, finishedAt?: string | null, durationMs?: number | null, owner?: FailureOwner | null, attempts: Array<{ __typename?: 'Attempt', number: number, workerId: string, startedAt: string, finishedAt?: string | null, outcome?: AttemptOutcome | null, failure?: { __typename?: 'RunFailure', code: FailureCode, whatHappened: string, step?: RunStep | null, detail?: string | null } | null }>, rejectedRecords: { __typename?: 'RunRejectedRecordsConnection', edges: Array<{ __typename?: 'RunRejectedRecordsConnectionEdge', node: { __typename?: 'RejectedRecord', id: string, state: RejectedRecordState, position: number, reason: string, runs: number, rejectedAt: string } }>, pageInfo: { __typename?: 'PageInfo', hasNextPage: boolean, endCursor?: string | null } }, retryOf?: { __typename?: 'Run', id: string } | null, retriedBy?: { __typename?: 'Run', id: string, status: RunStatus } | null, resolvedBy?: { __typename?: 'Run', id: string } | null, counters: { __typename?: 'Counters', read: number, written: number, replayed: number, rejected: number, inDoubt: number, quarantined: number, skipped: number }, failure?: { __typename?: 'RunFailure', code: FailureCode, whatHappened: string, whatToDo: string, owner: FailureOwner, step?: RunStep | null, detail?: string | null, runId: string } | null, sync: { __typename?: 'Sync', id: string, name: string } } | null };
+export type RunQuery = { __typename?: 'Query', run?: { __typename?: 'Run', progressNote?: string | null, willRetry: boolean, nextAttemptAt?: string | null, attemptAllowance: number, resolvedAt?: string | null, id: string, status: RunStatus, isTerminal: boolean, outcome?: RunOutcome | null, cause: RunCause, requestedBy?: string | null, isCatchingUp: boolean, totalRecords?: number | null, createdAt: string, startedAt?: string | null, finishedAt?: string | null, durationMs?: number | null, owner?: FailureOwner | null, attempts: Array<{ __typename?: 'Attempt', number: number, workerId: string, startedAt: string, finishedAt?: string | null, outcome?: AttemptOutcome | null, failure?: { __typename?: 'RunFailure', code: FailureCode, whatHappened: string, step?: RunStep | null, detail?: string | null } | null }>, rejectedRecords: { __typename?: 'RunRejectedRecordsConnection', edges: Array<{ __typename?: 'RunRejectedRecordsConnectionEdge', node: { __typename?: 'RejectedRecord', id: string, state: RejectedRecordState, position: number, reason: string, runs: number, rejectedAt: string } }>, pageInfo: { __typename?: 'PageInfo', hasNextPage: boolean, endCursor?: string | null } }, retryOf?: { __typename?: 'Run', id: string } | null, retriedBy?: { __typename?: 'Run', id: string, status: RunStatus } | null, resolvedBy?: { __typename?: 'Run', id: string } | null, counters: { __typename?: 'Counters', read: number, written: number, replayed: number, rejected: number, inDoubt: number, quarantined: number, skipped: number }, failure?: { __typename?: 'RunFailure', code: FailureCode, whatHappened: string, whatToDo: string, owner: FailureOwner, nextMutation?: NextMutation | null, step?: RunStep | null, detail?: string | null, runId: string } | null, sync: { __typename?: 'Sync', id: string, name: string } } | null };
 
-export type RunSummaryFragment = { __typename?: 'Run', id: string, status: RunStatus, isTerminal: boolean, outcome?: RunOutcome | null, cause: RunCause, requestedBy?: string | null, isCatchingUp: boolean, totalRecords?: number | null, createdAt: string, startedAt?: string | null, finishedAt?: string | null, durationMs?: number | null, owner?: FailureOwner | null, counters: { __typename?: 'Counters', read: number, written: number, replayed: number, rejected: number, inDoubt: number, quarantined: number, skipped: number }, failure?: { __typename?: 'RunFailure', code: FailureCode, whatHappened: string, whatToDo: string, owner: FailureOwner, step?: RunStep | null, detail?: string | null, runId: string } | null, sync: { __typename?: 'Sync', id: string, name: string } };
+export type RunSummaryFragment = { __typename?: 'Run', id: string, status: RunStatus, isTerminal: boolean, outcome?: RunOutcome | null, cause: RunCause, requestedBy?: string | null, isCatchingUp: boolean, totalRecords?: number | null, createdAt: string, startedAt?: string | null, finishedAt?: string | null, durationMs?: number | null, owner?: FailureOwner | null, counters: { __typename?: 'Counters', read: number, written: number, replayed: number, rejected: number, inDoubt: number, quarantined: number, skipped: number }, failure?: { __typename?: 'RunFailure', code: FailureCode, whatHappened: string, whatToDo: string, owner: FailureOwner, nextMutation?: NextMutation | null, step?: RunStep | null, detail?: string | null, runId: string } | null, sync: { __typename?: 'Sync', id: string, name: string } };
 
 export type AllCountersFragment = { __typename?: 'Counters', read: number, written: number, replayed: number, rejected: number, inDoubt: number, quarantined: number, skipped: number };
 
 export type FailureCatalogueQueryVariables = Exact<{ [key: string]: never; }>;
 
 
-export type FailureCatalogueQuery = { __typename?: 'Query', failureCatalogue: Array<{ __typename?: 'FailureCatalogueEntry', code: FailureCode, whatHappened: string, whatToDo: string, owner: FailureOwner, retried: FailureRetry }> };
+export type FailureCatalogueQuery = { __typename?: 'Query', failureCatalogue: Array<{ __typename?: 'FailureCatalogueEntry', code: FailureCode, whatHappened: string, whatToDo: string, owner: FailureOwner, retried: FailureRetry, nextMutation?: NextMutation | null, causes: string }> };
 
 export type NodeQueryVariables = Exact<{
   id: Scalars['ID']['input'];
@@ -1657,7 +1676,7 @@ export type RunProgressSubscriptionVariables = Exact<{
 
 export type RunProgressSubscription = { __typename?: 'Subscription', runProgress:
     | { __typename: 'KeepAlive', at: string }
-    | { __typename: 'RunProgress', runId: string, status: RunStatus, isTerminal: boolean, totalRecords?: number | null, failureCode?: FailureCode | null, counters: { __typename?: 'Counters', read: number, written: number, replayed: number, rejected: number, inDoubt: number, quarantined: number, skipped: number } }
+    | { __typename: 'RunProgress', runId: string, status: RunStatus, isTerminal: boolean, totalRecords?: number | null, failureCode?: FailureCode | null, progressNote?: string | null, counters: { __typename?: 'Counters', read: number, written: number, replayed: number, rejected: number, inDoubt: number, quarantined: number, skipped: number } }
    };
 
 export type ConnectionsQueryVariables = Exact<{
@@ -1687,7 +1706,7 @@ export type RunsQueryVariables = Exact<{
 }>;
 
 
-export type RunsQuery = { __typename?: 'Query', runs: { __typename?: 'QueryRunsConnection', edges: Array<{ __typename?: 'QueryRunsConnectionEdge', cursor: string, node: { __typename?: 'Run', id: string, status: RunStatus, isTerminal: boolean, outcome?: RunOutcome | null, cause: RunCause, requestedBy?: string | null, isCatchingUp: boolean, totalRecords?: number | null, createdAt: string, startedAt?: string | null, finishedAt?: string | null, durationMs?: number | null, owner?: FailureOwner | null, counters: { __typename?: 'Counters', read: number, written: number, replayed: number, rejected: number, inDoubt: number, quarantined: number, skipped: number }, failure?: { __typename?: 'RunFailure', code: FailureCode, whatHappened: string, whatToDo: string, owner: FailureOwner, step?: RunStep | null, detail?: string | null, runId: string } | null, sync: { __typename?: 'Sync', id: string, name: string } } }>, pageInfo: { __typename?: 'PageInfo', hasNextPage: boolean, hasPreviousPage: boolean, startCursor?: string | null, endCursor?: string | null } } };
+export type RunsQuery = { __typename?: 'Query', runs: { __typename?: 'QueryRunsConnection', edges: Array<{ __typename?: 'QueryRunsConnectionEdge', cursor: string, node: { __typename?: 'Run', id: string, status: RunStatus, isTerminal: boolean, outcome?: RunOutcome | null, cause: RunCause, requestedBy?: string | null, isCatchingUp: boolean, totalRecords?: number | null, createdAt: string, startedAt?: string | null, finishedAt?: string | null, durationMs?: number | null, owner?: FailureOwner | null, counters: { __typename?: 'Counters', read: number, written: number, replayed: number, rejected: number, inDoubt: number, quarantined: number, skipped: number }, failure?: { __typename?: 'RunFailure', code: FailureCode, whatHappened: string, whatToDo: string, owner: FailureOwner, nextMutation?: NextMutation | null, step?: RunStep | null, detail?: string | null, runId: string } | null, sync: { __typename?: 'Sync', id: string, name: string } } }>, pageInfo: { __typename?: 'PageInfo', hasNextPage: boolean, hasPreviousPage: boolean, startCursor?: string | null, endCursor?: string | null } } };
 
 export type FailuresQueryVariables = Exact<{
   first?: InputMaybe<Scalars['Int']['input']>;
@@ -1696,7 +1715,7 @@ export type FailuresQueryVariables = Exact<{
 }>;
 
 
-export type FailuresQuery = { __typename?: 'Query', failures: { __typename?: 'QueryFailuresConnection', edges: Array<{ __typename?: 'QueryFailuresConnectionEdge', node: { __typename?: 'Run', id: string, status: RunStatus, isTerminal: boolean, outcome?: RunOutcome | null, cause: RunCause, requestedBy?: string | null, isCatchingUp: boolean, totalRecords?: number | null, createdAt: string, startedAt?: string | null, finishedAt?: string | null, durationMs?: number | null, owner?: FailureOwner | null, counters: { __typename?: 'Counters', read: number, written: number, replayed: number, rejected: number, inDoubt: number, quarantined: number, skipped: number }, failure?: { __typename?: 'RunFailure', code: FailureCode, whatHappened: string, whatToDo: string, owner: FailureOwner, step?: RunStep | null, detail?: string | null, runId: string } | null, sync: { __typename?: 'Sync', id: string, name: string } } }>, pageInfo: { __typename?: 'PageInfo', hasNextPage: boolean, endCursor?: string | null } } };
+export type FailuresQuery = { __typename?: 'Query', failures: { __typename?: 'QueryFailuresConnection', edges: Array<{ __typename?: 'QueryFailuresConnectionEdge', node: { __typename?: 'Run', id: string, status: RunStatus, isTerminal: boolean, outcome?: RunOutcome | null, cause: RunCause, requestedBy?: string | null, isCatchingUp: boolean, totalRecords?: number | null, createdAt: string, startedAt?: string | null, finishedAt?: string | null, durationMs?: number | null, owner?: FailureOwner | null, counters: { __typename?: 'Counters', read: number, written: number, replayed: number, rejected: number, inDoubt: number, quarantined: number, skipped: number }, failure?: { __typename?: 'RunFailure', code: FailureCode, whatHappened: string, whatToDo: string, owner: FailureOwner, nextMutation?: NextMutation | null, step?: RunStep | null, detail?: string | null, runId: string } | null, sync: { __typename?: 'Sync', id: string, name: string } } }>, pageInfo: { __typename?: 'PageInfo', hasNextPage: boolean, endCursor?: string | null } } };
 
 export type RejectedRecordsQueryVariables = Exact<{
   syncId: Scalars['ID']['input'];
@@ -1881,6 +1900,7 @@ export const RunSummaryFragmentDoc = new TypedDocumentString(`
     whatHappened
     whatToDo
     owner
+    nextMutation
     step
     detail
     runId
@@ -2111,6 +2131,7 @@ export const RunDocument = new TypedDocumentString(`
     whatHappened
     whatToDo
     owner
+    nextMutation
     step
     detail
     runId
@@ -2137,6 +2158,8 @@ export const FailureCatalogueDocument = new TypedDocumentString(`
     whatToDo
     owner
     retried
+    nextMutation
+    causes
   }
 }
     `) as unknown as TypedDocumentString<FailureCatalogueQuery, FailureCatalogueQueryVariables>;
@@ -2504,6 +2527,7 @@ export const RunProgressDocument = new TypedDocumentString(`
       }
       totalRecords
       failureCode
+      progressNote
     }
     ... on KeepAlive {
       at
@@ -2618,6 +2642,7 @@ export const RunsDocument = new TypedDocumentString(`
     whatHappened
     whatToDo
     owner
+    nextMutation
     step
     detail
     runId
@@ -2672,6 +2697,7 @@ export const FailuresDocument = new TypedDocumentString(`
     whatHappened
     whatToDo
     owner
+    nextMutation
     step
     detail
     runId
