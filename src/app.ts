@@ -20,6 +20,7 @@ import type { Leases } from './coordination/lease.ts'
 import { createMemoryBus } from './coordination/memory/bus.ts'
 import { createMemoryLeases } from './coordination/memory/leases.ts'
 import { connectRedis } from './coordination/redis/redis.ts'
+import { scrub } from './domain/scrub.ts'
 import { Engine } from './engine/engine.ts'
 import { type FaultHook, noFaults } from './engine/fault-points.ts'
 import { KEEP_ALIVE_MS } from './graphql/context.ts'
@@ -61,7 +62,7 @@ interface Coordination {
 /** Starts everything. Throws when a part does not start; then nothing of it is left running. */
 export async function startApp(config: Config, parts: AppParts = {}): Promise<App> {
   const clock = parts.clock ?? systemClock
-  const logger = parts.logger ?? createLogger(config.logLevel)
+  const logger = parts.logger ?? createLogger(config.logLevel, scrub)
   const closing: Pick<Service, 'name' | 'stop'>[] = []
   const stop = () => stopAll(closing.splice(0), logger)
   try {
@@ -118,7 +119,7 @@ export async function withCommandContext<T>(
   config: Config,
   work: (context: CommandContext & { readonly random: typeof systemRandom }) => Promise<T>,
 ): Promise<T> {
-  const logger = createLogger('silent')
+  const logger = createLogger('silent', scrub)
   await makeDirectories(config)
   const database = await openStore(config)
   const coordination = await openCoordination(config, { clock: systemClock, logger })

@@ -9,6 +9,7 @@ import type { AlertChannel } from './domain/alert.ts'
 import { QUARANTINE_AFTER_RUNS } from './domain/quarantine.ts'
 import { LOG_LEVELS, type LogLevel } from './runtime/logger.ts'
 import { SEALING_KEY_BYTES } from './runtime/seal.ts'
+import { WordedError } from './runtime/worded-error.ts'
 
 const ROLES = ['all', 'api', 'worker'] as const
 export type Role = (typeof ROLES)[number]
@@ -64,7 +65,7 @@ export interface Config {
 }
 
 /** Every problem of the environment, each in one sentence that names the variable. */
-export class ConfigError extends Error {
+export class ConfigError extends WordedError {
   override readonly name = 'ConfigError'
   readonly problems: readonly string[]
 

@@ -2,8 +2,10 @@
  * The failure catalogue: the one table from which the API, the docs and the tests are made.
  *
  * Invariant: every failure that a person sees is a code of this table, with what happened, what to do
- * next and who has to do it. A cause that no code fits is `unclassified_exception`.
+ * next and who has to do it. A cause that no code fits is `unclassified_exception`. What is kept of its technical
+ * detail is scrubbed here, whoever tells it.
  */
+import { scrub } from './scrub.ts'
 
 const FAILURE_OWNERS = ['CUSTOMER', 'TAJO'] as const
 export type FailureOwner = (typeof FAILURE_OWNERS)[number]
@@ -174,7 +176,7 @@ export function failure(
     code,
     step: facts.step ?? null,
     subject: facts.subject ?? null,
-    detail: facts.detail?.slice(0, MAX_DETAIL_LENGTH) ?? null,
+    detail: facts.detail === undefined ? null : scrub(facts.detail).slice(0, MAX_DETAIL_LENGTH),
   }
 }
 

@@ -1,6 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import { isFinal, RUN_STATUSES } from '../../src/domain/run.ts'
-import { nextMutationOf, outcomeOf, ownerOf, progressNote, willRetry } from '../../src/domain/run-view.ts'
+import {
+  nextMutationOf,
+  outcomeOf,
+  ownerOf,
+  progressNote,
+  willRetry,
+} from '../../src/domain/run-view.ts'
 
 describe('what is told of a run', () => {
   it.each(RUN_STATUSES)('that is %s has an outcome exactly when it is final', (status) => {
