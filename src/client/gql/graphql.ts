@@ -72,6 +72,63 @@ export type AttemptOutcome =
   /** It stopped reporting, and the run was closed. */
   | 'SWEPT';
 
+/** One change of state: who did what to what, when and why. */
+export type AuditEntry = {
+  __typename?: 'AuditEntry';
+  /** What was done: the mutation, or what a machine did, such as `pauseSync`. */
+  action: Scalars['String']['output'];
+  /** The name of the token that acted; `tajo`: a machine, or who runs Tajo. */
+  actor: Scalars['String']['output'];
+  /** What it is since; null: nothing that could be told. */
+  after?: Maybe<Scalars['JSON']['output']>;
+  /** When it was done. */
+  at: Scalars['DateTime']['output'];
+  /** What it was before, as far as it was changed; null: nothing. */
+  before?: Maybe<Scalars['JSON']['output']>;
+  /** Why, in the words of whoever acted; null: nobody was asked. */
+  reason?: Maybe<Scalars['String']['output']>;
+  /** What was changed, as it is now; null for what cannot be asked for. */
+  subject?: Maybe<AuditSubject>;
+  /** The id of what was changed. */
+  subjectId: Scalars['ID']['output'];
+  /** What kind of thing was changed. */
+  subjectType: AuditSubjectType;
+};
+
+/** Which entries to list. What is not given does not restrict. */
+export type AuditFilter = {
+  /** What was done by this mutation or verb. */
+  action?: InputMaybe<Scalars['String']['input']>;
+  /** What was done with the token of this name, or by `tajo`. */
+  actor?: InputMaybe<Scalars['String']['input']>;
+  /** What was done at this moment or later. */
+  from?: InputMaybe<Scalars['DateTime']['input']>;
+  /** Changes of this very thing. */
+  subjectId?: InputMaybe<Scalars['ID']['input']>;
+  /** Changes of this kind of thing. */
+  subjectType?: InputMaybe<AuditSubjectType>;
+  /** What was done before this moment. */
+  to?: InputMaybe<Scalars['DateTime']['input']>;
+};
+
+/** What was changed, where it can be asked for. */
+export type AuditSubject = Connection | Run | Sync;
+
+/** What kind of thing was changed. */
+export type AuditSubjectType =
+  /** A token. */
+  | 'ACCESS_TOKEN'
+  /** A connection. */
+  | 'CONNECTION'
+  /** A call to a destination that was in doubt. */
+  | 'INTENT'
+  /** A run. */
+  | 'RUN'
+  /** A sync, with its configuration and its list. */
+  | 'SYNC'
+  /** The workspace. */
+  | 'WORKSPACE';
+
 /** What a row does that cannot be read as a record. */
 export type BrokenRecordPolicy =
   /** It ends the run. */
@@ -639,6 +696,8 @@ export type PublishSyncResult = ChangedMeanwhile | ChangedSync | InvalidInput | 
 /** What can be read. Everything is of the workspace that the token opens. */
 export type Query = {
   __typename?: 'Query';
+  /** What was changed in the workspace, by whom and why, newest first. */
+  auditEntries: QueryAuditEntriesConnection;
   /** The connections of the workspace, newest first. */
   connections: QueryConnectionsConnection;
   /** What resetCursor would do to a sync; null when the workspace has none with this id. */
@@ -661,6 +720,16 @@ export type Query = {
   syncs: QuerySyncsConnection;
   /** Who asks. */
   viewer: Viewer;
+};
+
+
+/** What can be read. Everything is of the workspace that the token opens. */
+export type QueryAuditEntriesArgs = {
+  after?: InputMaybe<Scalars['String']['input']>;
+  before?: InputMaybe<Scalars['String']['input']>;
+  filter?: InputMaybe<AuditFilter>;
+  first?: InputMaybe<Scalars['Int']['input']>;
+  last?: InputMaybe<Scalars['Int']['input']>;
 };
 
 
@@ -731,6 +800,24 @@ export type QuerySyncsArgs = {
   before?: InputMaybe<Scalars['String']['input']>;
   first?: InputMaybe<Scalars['Int']['input']>;
   last?: InputMaybe<Scalars['Int']['input']>;
+};
+
+/** One page of a list, newest entries first. */
+export type QueryAuditEntriesConnection = {
+  __typename?: 'QueryAuditEntriesConnection';
+  /** The entries of the page. */
+  edges: Array<QueryAuditEntriesConnectionEdge>;
+  /** Where the page lies in the list. */
+  pageInfo: PageInfo;
+};
+
+/** One entry of a page. */
+export type QueryAuditEntriesConnectionEdge = {
+  __typename?: 'QueryAuditEntriesConnectionEdge';
+  /** Where the entry lies in the list; to be treated as opaque. */
+  cursor: Scalars['String']['output'];
+  /** The entry itself. */
+  node: AuditEntry;
 };
 
 /** One page of a list, newest entries first. */
@@ -1472,6 +1559,21 @@ export type Viewer = {
   workspaceName: Scalars['String']['output'];
 };
 
+export type AuditEntriesQueryVariables = Exact<{
+  first?: InputMaybe<Scalars['Int']['input']>;
+  after?: InputMaybe<Scalars['String']['input']>;
+  last?: InputMaybe<Scalars['Int']['input']>;
+  before?: InputMaybe<Scalars['String']['input']>;
+  filter?: InputMaybe<AuditFilter>;
+}>;
+
+
+export type AuditEntriesQuery = { __typename?: 'Query', auditEntries: { __typename?: 'QueryAuditEntriesConnection', edges: Array<{ __typename?: 'QueryAuditEntriesConnectionEdge', cursor: string, node: { __typename?: 'AuditEntry', at: string, actor: string, action: string, reason?: string | null, subjectType: AuditSubjectType, subjectId: string, before?: unknown | null, after?: unknown | null, subject?:
+          | { __typename: 'Connection', id: string, name: string }
+          | { __typename: 'Run', id: string, status: RunStatus }
+          | { __typename: 'Sync', id: string, name: string }
+         | null } }>, pageInfo: { __typename?: 'PageInfo', hasNextPage: boolean, hasPreviousPage: boolean, startCursor?: string | null, endCursor?: string | null } } };
+
 export type ViewerQueryVariables = Exact<{ [key: string]: never; }>;
 
 
@@ -1981,6 +2083,52 @@ export const DoubtFragmentDoc = new TypedDocumentString(`
   }
 }
     `, {"fragmentName":"Doubt"}) as unknown as TypedDocumentString<DoubtFragment, unknown>;
+export const AuditEntriesDocument = new TypedDocumentString(`
+    query AuditEntries($first: Int, $after: String, $last: Int, $before: String, $filter: AuditFilter) {
+  auditEntries(
+    first: $first
+    after: $after
+    last: $last
+    before: $before
+    filter: $filter
+  ) {
+    edges {
+      cursor
+      node {
+        at
+        actor
+        action
+        reason
+        subjectType
+        subjectId
+        subject {
+          __typename
+          ... on Sync {
+            id
+            name
+          }
+          ... on Connection {
+            id
+            name
+          }
+          ... on Run {
+            id
+            status
+          }
+        }
+        before
+        after
+      }
+    }
+    pageInfo {
+      hasNextPage
+      hasPreviousPage
+      startCursor
+      endCursor
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<AuditEntriesQuery, AuditEntriesQueryVariables>;
 export const ViewerDocument = new TypedDocumentString(`
     query Viewer {
   viewer {
