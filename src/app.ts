@@ -20,6 +20,7 @@ import type { Leases } from './coordination/lease.ts'
 import { createMemoryBus } from './coordination/memory/bus.ts'
 import { createMemoryLeases } from './coordination/memory/leases.ts'
 import { connectRedis } from './coordination/redis/redis.ts'
+import { scrub } from './domain/scrub.ts'
 import { Engine } from './engine/engine.ts'
 import { type FaultHook, noFaults } from './engine/fault-points.ts'
 import { KEEP_ALIVE_MS } from './graphql/context.ts'
@@ -61,12 +62,10 @@ interface Coordination {
   close(): Promise<void>
 }
 
-const RUN_PROGRESS_STALE_MS = 120_000
-
 /** Starts everything. Throws when a part does not start; then nothing of it is left running. */
 export async function startApp(config: Config, parts: AppParts = {}): Promise<App> {
   const clock = parts.clock ?? systemClock
-  const logger = parts.logger ?? createLogger(config.logLevel)
+  const logger = parts.logger ?? createLogger(config.logLevel, scrub)
   const closing: Pick<Service, 'name' | 'stop'>[] = []
   const stop = () => stopAll(closing.splice(0), logger)
   try {
@@ -87,7 +86,7 @@ export async function startApp(config: Config, parts: AppParts = {}): Promise<Ap
       hasGraphiql: config.graphiql,
       commands,
       settings: {
-        progressStaleAfterMs: RUN_PROGRESS_STALE_MS,
+        progressStaleAfterMs: config.progressStaleAfterMs,
         keepAliveMs: KEEP_ALIVE_MS,
         retentionMs: config.ledgerRetentionMs,
       },
@@ -125,7 +124,7 @@ export async function withCommandContext<T>(
   config: Config,
   work: (context: CommandContext & { readonly random: typeof systemRandom }) => Promise<T>,
 ): Promise<T> {
-  const logger = createLogger('silent')
+  const logger = createLogger('silent', scrub)
   await makeDirectories(config)
   const database = await openStore(config)
   const coordination = await openCoordination(config, { clock: systemClock, logger })

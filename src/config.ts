@@ -11,6 +11,7 @@ import { DEAD_MAN_MINUTE } from './domain/dead-man.ts'
 import { QUARANTINE_AFTER_RUNS } from './domain/quarantine.ts'
 import { LOG_LEVELS, type LogLevel } from './runtime/logger.ts'
 import { SEALING_KEY_BYTES } from './runtime/seal.ts'
+import { WordedError } from './runtime/worded-error.ts'
 
 const ROLES = ['all', 'api', 'worker'] as const
 export type Role = (typeof ROLES)[number]
@@ -69,12 +70,14 @@ export interface Config {
   readonly deadManMinute: number
   /** How long a run may be due without a worker that takes it. */
   readonly queueStuckAfterMs: number
+  /** Without progress for longer than this, a running run says so. */
+  readonly progressStaleAfterMs: number
   /** Where alerts are sent. */
   readonly alertChannels: readonly AlertChannel[]
 }
 
 /** Every problem of the environment, each in one sentence that names the variable. */
-export class ConfigError extends Error {
+export class ConfigError extends WordedError {
   override readonly name = 'ConfigError'
   readonly problems: readonly string[]
 
@@ -131,6 +134,7 @@ export const ENVIRONMENT = z.object({
     .min(1)
     .max(MAX_BREAKER_THRESHOLD)
     .default(BREAKER_THRESHOLD),
+  PROGRESS_STALE_AFTER_MS: duration(2 * MINUTE_MS, 1_000, DAY_MS),
   HEARTBEAT_MS: duration(5_000, 50, 10 * MINUTE_MS),
   HEARTBEAT_TRUST_MS: duration(15_000, 100, 10 * MINUTE_MS),
   SILENT_AFTER_MS: duration(20_000, 200, 60 * MINUTE_MS),
@@ -276,6 +280,7 @@ function toConfig(env: Environment): Config {
     deadManWindowMs: env.DEAD_MAN_WINDOW_MS,
     deadManMinute: env.DEAD_MAN_MINUTE,
     queueStuckAfterMs: env.QUEUE_STUCK_AFTER_MS,
+    progressStaleAfterMs: env.PROGRESS_STALE_AFTER_MS,
     alertChannels: ['log'],
   }
 }

@@ -10,8 +10,9 @@
 import { startApp, withCommandContext } from './app.ts'
 import { createWorkspace } from './commands/create-workspace.ts'
 import { type Config, ConfigError, readConfig } from './config.ts'
+import { scrub } from './domain/scrub.ts'
 import { systemClock } from './runtime/clock.ts'
-import { describeError } from './runtime/logger.ts'
+import { describeStartError } from './runtime/logger.ts'
 import { keepHeapSmall } from './runtime/memory.ts'
 import { DataDirectoryInUseError } from './store/embedded/data-directory.ts'
 
@@ -72,7 +73,7 @@ function describeStartProblem(error: unknown): string {
   if (error instanceof Error && 'code' in error && error.code === 'EADDRINUSE') {
     return 'PORT: the port is in use by another process.'
   }
-  return `tajo-sync could not start: ${describeError(error)['errorChain']}`
+  return `tajo-sync could not start: ${describeStartError(error, scrub)}`
 }
 
 keepHeapSmall()

@@ -172,6 +172,7 @@ export const RunQuery = graphql(`
       whatHappened
       whatToDo
       owner
+      nextMutation
       step
       detail
       runId
@@ -200,6 +201,8 @@ export const FailureCatalogueQuery = graphql(`
       whatToDo
       owner
       retried
+      nextMutation
+      causes
     }
   }
 `)
@@ -358,6 +361,7 @@ export const RunProgressSubscription = graphql(`
         }
         totalRecords
         failureCode
+        progressNote
       }
       ... on KeepAlive {
         at

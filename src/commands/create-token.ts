@@ -2,13 +2,11 @@
 import type { Instant } from '../runtime/clock.ts'
 import { sha256 } from '../runtime/hash.ts'
 import type { IdSource, Random } from '../runtime/random.ts'
-import { insertAuditEntry } from '../store/audit.ts'
+import { auditMachineDeed } from '../store/audit.ts'
 import type { Database, Handle } from '../store/database.ts'
 import { insertToken } from '../store/tokens.ts'
 
 const TOKEN_BYTES = 32
-/** Who acts where no token exists yet. */
-const MACHINE = 'tajo'
 
 export interface TokenContext {
   readonly database: Database
@@ -47,10 +45,10 @@ export async function keepToken(
   const tokenId = context.ids.next()
   const token = `tajo_${Buffer.from(context.random.bytes(TOKEN_BYTES)).toString('base64url')}`
   await insertToken(tx, { id: tokenId, workspaceId, name, tokenHash: sha256(token), expiresAt })
-  await insertAuditEntry(tx, {
+  // Whoever makes it has none: it is done at the console.
+  await auditMachineDeed(tx, {
     id: context.ids.next(),
     workspaceId,
-    actor: MACHINE,
     action: 'createToken',
     subjectType: 'access_token',
     subjectId: tokenId,

@@ -1,4 +1,6 @@
 /** Makes a workspace and the first token that opens it. For whoever runs the deployment, at its console. */
+import { auditMachineDeed } from '../store/audit.ts'
+import type { Handle } from '../store/database.ts'
 import { insertWorkspace } from '../store/workspaces.ts'
 import { type CreatedToken, keepToken, type TokenContext } from './create-token.ts'
 
@@ -7,8 +9,28 @@ export async function createWorkspace(
   input: { readonly name: string },
 ): Promise<CreatedToken> {
   return await context.database.transaction('createWorkspace', async (tx) => {
-    const workspaceId = context.ids.next()
-    await insertWorkspace(tx, { id: workspaceId, name: input.name })
+    const workspaceId = await keepWorkspace(tx, context, input)
     return await keepToken(tx, context, { workspaceId, name: 'first token', expiresAt: null })
   })
+}
+
+/** Stores a workspace inside of a command's transaction; returns its id. */
+export async function keepWorkspace(
+  tx: Handle,
+  context: TokenContext,
+  { name }: { readonly name: string },
+): Promise<string> {
+  const workspaceId = context.ids.next()
+  await insertWorkspace(tx, { id: workspaceId, name })
+  await auditMachineDeed(tx, {
+    id: context.ids.next(),
+    workspaceId,
+    action: 'createWorkspace',
+    subjectType: 'workspace',
+    subjectId: workspaceId,
+    reason: null,
+    before: null,
+    after: { name },
+  })
+  return workspaceId
 }

@@ -2,19 +2,18 @@
  * Opens an embedded installation to whoever owns its data directory: makes its workspace, if it has none
  * yet, and a token for it.
  */
-import { findFirstWorkspaceId, insertWorkspace } from '../store/workspaces.ts'
+import { findFirstWorkspaceId } from '../store/workspaces.ts'
 import { type CreatedToken, keepToken, type TokenContext } from './create-token.ts'
+import { keepWorkspace } from './create-workspace.ts'
 
 export async function ensureFirstToken(
   context: TokenContext,
   names: { readonly workspaceName: string; readonly tokenName: string },
 ): Promise<CreatedToken> {
   return await context.database.transaction('ensureFirstToken', async (tx) => {
-    let workspaceId = await findFirstWorkspaceId(tx)
-    if (workspaceId === null) {
-      workspaceId = context.ids.next()
-      await insertWorkspace(tx, { id: workspaceId, name: names.workspaceName })
-    }
+    const workspaceId =
+      (await findFirstWorkspaceId(tx)) ??
+      (await keepWorkspace(tx, context, { name: names.workspaceName }))
     return await keepToken(tx, context, { workspaceId, name: names.tokenName, expiresAt: null })
   })
 }

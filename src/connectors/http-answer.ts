@@ -32,10 +32,13 @@ const SLOW_DOWN: ReadonlySet<number> = new Set([425, 429])
 export function classifyResult(
   result: Exclude<HttpResult, HttpResponse>,
 ): Extract<Outcome, { kind: 'retryable' | 'unknown' }> {
-  const failure = 'provider_unavailable'
-  return result.kind === 'not_sent'
-    ? { kind: 'retryable', failure, reason: result.reason, retryAfterMs: null }
-    : { kind: 'unknown', failure, reason: result.reason }
+  const { reason } = result
+  if (result.kind === 'unknown') {
+    return { kind: 'unknown', failure: 'provider_unavailable', reason }
+  }
+  // Whoever gave the address can mend it, and nobody else.
+  const failure = result.isMisdirected ? 'node_failed' : 'provider_unavailable'
+  return { kind: 'retryable', failure, reason, retryAfterMs: null }
 }
 
 export function classifyStatus(response: HttpResponse, options: ClassifyOptions): StatusClass {
@@ -77,6 +80,14 @@ function isWebPage(response: HttpResponse): boolean {
     (response.headers['content-type'] ?? '').toLowerCase().includes('html') ||
     response.bodyText.trimStart().startsWith('<')
   )
+}
+
+/**
+ * What an answer is for that came whole, and in another form than the API should give: whoever chose the API can
+ * mend that. Half an answer may be whole the next time.
+ */
+export function failureOfForm({ json, bodyText }: HttpResponse): FailureCode {
+  return json === undefined && bodyText.trim() !== '' ? 'provider_unavailable' : 'node_failed'
 }
 
 /** One sentence: the status, and the destination's words where it has some. */

@@ -38,8 +38,8 @@ export interface HttpRequest {
 
 export type HttpResult =
   | HttpResponse
-  /** Known not applied. */
-  | { readonly kind: 'not_sent'; readonly reason: string }
+  /** Known not applied. `isMisdirected`: nobody can answer under this address, or not who should, as long as it is so. */
+  | { readonly kind: 'not_sent'; readonly reason: string; readonly isMisdirected: boolean }
   /** Written, and no complete answer: it may have been applied. */
   | { readonly kind: 'unknown'; readonly reason: string }
 
@@ -218,7 +218,7 @@ class Exchange {
       this.#reject(signal.reason)
     } else {
       const reason = `No connection could be made within ${deadlineMs / 1000} s.`
-      this.#resolve({ kind: 'not_sent', reason })
+      this.#resolve({ kind: 'not_sent', reason, isMisdirected: false })
     }
   }
 
@@ -227,13 +227,28 @@ class Exchange {
     if (this.#isWritten) {
       this.#unknown(`The connection broke before the answer was complete (${code}).`)
     } else {
-      this.#resolve({ kind: 'not_sent', reason: `No connection could be made (${code}).` })
+      this.#resolve({ kind: 'not_sent', ...describeUnconnected(code) })
     }
   }
 
   #unknown(reason: string): void {
     this.#resolve({ kind: 'unknown', reason })
   }
+}
+
+/** The name does not exist, as the resolver says; that it could not be asked is `EAI_AGAIN`. */
+const UNKNOWN_HOST = 'ENOTFOUND'
+/** The other side's certificate, or that it speaks no TLS at all. */
+const TLS_PROBLEM =
+  /^(?:ERR_TLS_|ERR_SSL_|CERT_|UNABLE_TO_(?:GET|VERIFY)_|(?:DEPTH_ZERO_)?SELF_SIGNED_CERT|HOSTNAME_MISMATCH|INVALID_CA|EPROTO$)/
+
+function describeUnconnected(code: string): { reason: string; isMisdirected: boolean } {
+  if (code === UNKNOWN_HOST) {
+    return { reason: `The host of the address does not exist (${code}).`, isMisdirected: true }
+  }
+  return TLS_PROBLEM.test(code)
+    ? { reason: `No secure connection could be made (${code}).`, isMisdirected: true }
+    : { reason: `No connection could be made (${code}).`, isMisdirected: false }
 }
 
 function toResponse(incoming: IncomingMessage, bodyText: string, nowMs: number): HttpResponse {

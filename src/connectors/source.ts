@@ -9,9 +9,10 @@ import type { z } from 'zod'
 import type { FailureCode } from '../domain/failure.ts'
 import type { JsonObject } from '../domain/json.ts'
 import type { SourceRecord } from '../domain/page.ts'
+import { WordedError } from '../runtime/worded-error.ts'
 
 /** A read or write that failed as a whole, classified once, here at the seam. */
-export class ConnectorError extends Error {
+export class ConnectorError extends WordedError {
   override readonly name = 'ConnectorError'
   readonly code: FailureCode
 

@@ -1,3 +1,5 @@
+import { WordedError } from '../runtime/worded-error.ts'
+
 /**
  * Leases: one holder a name, in Redis or in this process.
  *
@@ -29,6 +31,6 @@ export interface Leases {
 }
 
 /** Redis did not answer in time, or refused. Whether what was asked for has been done is unknown. */
-export class CoordinationUnavailableError extends Error {
+export class CoordinationUnavailableError extends WordedError {
   override readonly name = 'CoordinationUnavailableError'
 }

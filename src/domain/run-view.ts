@@ -1,7 +1,13 @@
 /** What a person is told about a run beside its status: how it turned out, whose turn it is, whether it went quiet. */
 import type { Counters } from './delivery.ts'
-import { FAILURE_CATALOGUE, type FailureCode, type FailureOwner } from './failure.ts'
+import {
+  FAILURE_CATALOGUE,
+  type FailureCode,
+  type FailureOwner,
+  type NextMutation,
+} from './failure.ts'
 import type { RunStatus } from './run.ts'
+import type { PauseCause } from './sync.ts'
 
 /** How a finished run turned out. Statuses may grow; these do not. */
 const RUN_OUTCOMES = ['success', 'partial', 'failure', 'canceled'] as const
@@ -35,6 +41,28 @@ export function ownerOf(run: {
     return run.rejected + run.quarantined > 0 ? 'CUSTOMER' : 'TAJO'
   }
   return run.failureCode === null ? null : FAILURE_CATALOGUE[run.failureCode].owner
+}
+
+/**
+ * With which mutation a person goes on. After a pause that depends on the sync as it is now (`pauseCause`: null,
+ * it is active again): what a person paused is resumed, what the breaker paused is published again.
+ */
+export function nextMutationOf(
+  code: FailureCode,
+  { pauseCause }: { readonly pauseCause: PauseCause | null },
+): NextMutation | null {
+  const { next } = FAILURE_CATALOGUE[code]
+  if (next !== 'resume') {
+    return next
+  }
+  switch (pauseCause) {
+    case null:
+      return 'retry'
+    case 'person':
+      return 'resume'
+    case 'breaker':
+      return 'publish'
+  }
 }
 
 /** `silentMs`: since its last progress, or null when it never reported any. */

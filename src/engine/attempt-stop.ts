@@ -8,6 +8,7 @@ import { CoordinationUnavailableError } from '../coordination/lease.ts'
 import { type Failure, failure, type Step } from '../domain/failure.ts'
 import { decideStop, type SyncStatus } from '../domain/sync.ts'
 import { unreachable } from '../runtime/assert.ts'
+import { WordedError } from '../runtime/worded-error.ts'
 import { MissingPartitionError } from '../store/partitions.ts'
 import { findUnavailable } from '../store/unavailable.ts'
 
@@ -23,7 +24,7 @@ export type StopCause =
   /** The database was away or out of something: nobody's fault who owns the run, which is handed back. */
   | { readonly kind: 'interrupted'; readonly failure: Failure }
 
-export class AttemptStop extends Error {
+export class AttemptStop extends WordedError {
   override readonly name = 'AttemptStop'
   readonly stop: StopCause
 

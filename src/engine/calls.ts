@@ -3,12 +3,14 @@
  *
  * Invariants: a request is written only while trust lasts and at most SEND_WITHIN_MS after its intent was
  * reserved or renewed, so that its quiet time bounds when it can still land; nobody is asked what became of
- * a call before that time is over; an import is the intent's until its own result is known.
+ * a call before that time is over; an import is the intent's until its own result is known. No reason that leaves here repeats a value of the
+ * records that it is about.
  */
 import type { DeliveryAnswer, DestinationWriter } from '../connectors/destination.ts'
 import { deliveryKey, type Outcome } from '../domain/delivery.ts'
 import { assert } from '../runtime/assert.ts'
 import type { IdSource } from '../runtime/random.ts'
+import { WordedError } from '../runtime/worded-error.ts'
 import { endImport, noteImport, renewIntent } from '../store/intents.ts'
 import type { LedgerHolder } from '../store/ledger.ts'
 import { AttemptStop, unlessStopped } from './attempt-stop.ts'
@@ -16,6 +18,7 @@ import type { FaultHook } from './fault-points.ts'
 import { findImport, followImport, type ImportContext, waitForOpenImport } from './imports.ts'
 import type { LeaseKeeper } from './lease-keeper.ts'
 import type { SendableRecord } from './prepare-page.ts'
+import { scrubAnswer, scrubError, scrubOutcomes } from './scrub-answers.ts'
 
 export interface CallContext extends ImportContext {
   readonly writer: DestinationWriter
@@ -49,7 +52,7 @@ export function quietMsOf(writer: DestinationWriter): number {
 }
 
 /** The connection took so long that the request was not written. */
-class TooLate extends Error {
+class TooLate extends WordedError {
   override readonly name = 'TooLate'
 }
 
@@ -86,6 +89,10 @@ export class Calls {
 
   /** Makes a call. Rejects with an attempt's stop: nothing was sent then, or an import is open. */
   async make(records: readonly SendableRecord[]): Promise<CallAnswer> {
+    return scrubAnswer(await this.#make(records), records)
+  }
+
+  async #make(records: readonly SendableRecord[]): Promise<CallAnswer> {
     const { faults, runId } = this.#context
     if (this.#isUsed) {
       await this.#renew()
@@ -109,6 +116,10 @@ export class Calls {
 
   /** Asks what became of calls that nobody answered, once nothing of them can land any more. */
   async ask(records: readonly SendableRecord[]): Promise<readonly Outcome[]> {
+    return scrubOutcomes(await this.#ask(records), records)
+  }
+
+  async #ask(records: readonly SendableRecord[]): Promise<readonly Outcome[]> {
     const { writer, clock, signal } = this.#context
     const waitMs = this.#reservedAtMs + quietMsOf(writer) - clock.monotonicMs()
     if (waitMs > 0) {
@@ -195,7 +206,7 @@ export class Calls {
       if (error instanceof TooLate) {
         return { kind: 'answered', outcomes: records.map(() => NOT_WRITTEN_IN_TIME) }
       }
-      throw error
+      throw scrubError(error, records)
     }
   }
 

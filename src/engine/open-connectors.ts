@@ -28,7 +28,10 @@ export interface OpenConnectorsOptions {
   readonly signal: AbortSignal
 }
 
-/** Throws an attempt's stop (`connection_missing`, naming the tool or the end) or what the connectors throw. */
+/**
+ * Throws an attempt's stop (`connection_missing`, naming the tool or the end; `unclassified_exception` where this
+ * deployment has no connector of the type, which only Tajo can mend) or what the connectors throw.
+ */
 export async function openConnectors(options: OpenConnectorsOptions): Promise<OpenConnectors> {
   const { database, workspaceId, config, registry, sealer, signal } = options
   const { sourceConnectionId, destinationConnectionId } = config
@@ -38,8 +41,8 @@ export async function openConnectors(options: OpenConnectorsOptions): Promise<Op
   ])
   const from = pick(connections, sourceConnectionId, 'the source')
   const to = pick(connections, destinationConnectionId, 'the destination')
-  const source = registry.sources.get(from.type) ?? refuse(from.type)
-  const destination = registry.destinations.get(to.type) ?? refuse(to.type)
+  const source = registry.sources.get(from.type) ?? refuseType(from.type)
+  const destination = registry.destinations.get(to.type) ?? refuseType(to.type)
   const writer = await atStep('writing', () =>
     destination.open({
       config: to.config,
@@ -81,6 +84,11 @@ function pick(connections: readonly StoredConnection[], id: string, end: string)
 
 function refuse(subject: string): never {
   throw failAttempt(failure('connection_missing', { subject }))
+}
+
+function refuseType(type: string): never {
+  const detail = `This installation has no connector of the type ${type}.`
+  throw failAttempt(failure('unclassified_exception', { detail }))
 }
 
 function unseal(sealer: Sealer, connection: StoredConnection): JsonObject {

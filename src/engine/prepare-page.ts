@@ -17,6 +17,8 @@ import type { Hash } from '../domain/ids.ts'
 import { canonicalJson, type JsonObject } from '../domain/json.ts'
 import type { CompiledMapping } from '../domain/mapping.ts'
 import { placeRecords, type SourceRecord } from '../domain/page.ts'
+import { scrub } from '../domain/scrub.ts'
+import { scrubReason } from './scrub-answers.ts'
 
 /** A record that can be sent. */
 export interface SendableRecord {
@@ -104,19 +106,21 @@ export function prepareRecord(
 ): PreparedRecord {
   const nameless = { ...place, destinationIdentityHash: place.identityHash }
   if (record.problem !== undefined) {
-    return { kind: 'unsendable', ...nameless, reason: record.problem, isBroken: true, row: null }
+    const reason = scrub(record.problem)
+    return { kind: 'unsendable', ...nameless, reason, isBroken: true, row: null }
   }
   const row = record.fields
   const mapped = context.mapping.map(row)
   if (mapped.kind === 'rejected') {
-    const reason = `${mapped.field}: ${mapped.reason}`
+    const reason = scrub(`${mapped.field}: ${mapped.reason}`)
     const named = nameAtDestination(context, nameless, mapped.mappable)
     return { kind: 'unsendable', ...named, reason, isBroken: false, row }
   }
   const { fields } = mapped
   const named = nameAtDestination(context, nameless, fields)
   const json = canonicalJson(fields)
-  const reason = context.writer.describeUnsendable({ fields, json })
+  const problem = context.writer.describeUnsendable({ fields, json })
+  const reason = problem === null ? null : scrubReason(problem, [{ fields, row }])
   return reason === null
     ? {
         kind: 'sendable',

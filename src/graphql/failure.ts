@@ -7,8 +7,11 @@ import {
   type FailureCode,
   type FailureRetry,
 } from '../domain/failure.ts'
+import { nextMutationOf } from '../domain/run-view.ts'
 import { builder } from './builder.ts'
+import type { ApiContext } from './context.ts'
 import { encodeGlobalId } from './global-id.ts'
+import { RunType, SyncType } from './nodes.ts'
 
 export const FailureOwnerEnum = builder.enumType('FailureOwner', {
   description: 'Who has to act.',
@@ -56,6 +59,25 @@ const FailureRetryEnum = builder.enumType('FailureRetry', {
   } as const,
 })
 
+const NextMutationEnum = builder.enumType('NextMutation', {
+  description: 'The mutation with which a person goes on after a failure.',
+  values: {
+    RETRY_RUN: {
+      value: 'retry',
+      description: '`retryRun`: run it again, once the cause is mended where there is one.',
+    },
+    RECONNECT_CONNECTION: {
+      value: 'reconnect',
+      description: '`reconnectConnection`: connect the tool again, then retry the run.',
+    },
+    PUBLISH_SYNC: {
+      value: 'publish',
+      description: '`publishSync`: publish the sync, after a pause by the breaker once more.',
+    },
+    RESUME_SYNC: { value: 'resume', description: '`resumeSync`: resume the sync.' },
+  } as const,
+})
+
 /** A failure and the run that it belongs to. */
 export interface RunFailure extends Failure {
   readonly runId: string
@@ -75,6 +97,14 @@ export const RunFailureType = builder.objectRef<RunFailure>('RunFailure').implem
       description: 'Who has to do it.',
       resolve: ({ code }) => FAILURE_CATALOGUE[code].owner,
     }),
+    nextMutation: t.field({
+      type: NextMutationEnum,
+      nullable: true,
+      description:
+        'The mutation that follows, as the sync stands now; null when there is nothing to do.',
+      resolve: async ({ code, runId }, _args, context) =>
+        nextMutationOf(code, { pauseCause: await findPauseCause(code, runId, context) }),
+    }),
     step: t.expose('step', {
       type: StepEnum,
       nullable: true,
@@ -90,6 +120,16 @@ export const RunFailureType = builder.objectRef<RunFailure>('RunFailure').implem
     }),
   }),
 })
+
+/** Of the run's sync as it is now. Asked for only where the answer depends on it. */
+async function findPauseCause(code: FailureCode, runId: string, context: ApiContext) {
+  if (FAILURE_CATALOGUE[code].next !== 'resume') {
+    return null
+  }
+  const { syncId } = await RunType.getDataloader(context).load(runId)
+  const { pauseCause } = await SyncType.getDataloader(context).load(syncId)
+  return pauseCause
+}
 
 /** Null unless the columns hold a failure. */
 export function toRunFailure(
@@ -131,6 +171,17 @@ const CatalogueEntryType = builder.objectRef<FailureCode>('FailureCatalogueEntry
       type: FailureRetryEnum,
       description: 'What follows it by itself.',
       resolve: (code) => FAILURE_CATALOGUE[code].retried,
+    }),
+    nextMutation: t.field({
+      type: NextMutationEnum,
+      nullable: true,
+      description:
+        'The mutation that follows; null when there is nothing to do. After a pause by the breaker it is `PUBLISH_SYNC`.',
+      resolve: (code) => FAILURE_CATALOGUE[code].next,
+    }),
+    causes: t.string({
+      description: 'Where it comes from.',
+      resolve: (code) => FAILURE_CATALOGUE[code].causes,
     }),
   }),
 })

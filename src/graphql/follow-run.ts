@@ -12,8 +12,14 @@ import { progressFromMessage, type RunProgress } from '../domain/progress.ts'
 import { isAfter, isFinal } from '../domain/run.ts'
 import type { Clock } from '../runtime/clock.ts'
 
+/** Where a run stands, and the word on it where it has gone quiet. */
+export interface ToldProgress {
+  readonly progress: RunProgress
+  readonly note: string | null
+}
+
 export type RunEvent =
-  | { readonly kind: 'progress'; readonly progress: RunProgress }
+  | (ToldProgress & { readonly kind: 'progress' })
   | { readonly kind: 'keepAlive' }
 
 export interface FollowOptions {
@@ -23,7 +29,7 @@ export interface FollowOptions {
   /** How long the stream may be idle. */
   readonly keepAliveMs: number
   /** Reads where the run stands. Its error ends the stream. */
-  readSnapshot(): Promise<RunProgress>
+  readSnapshot(): Promise<ToldProgress>
   /** Throws when the one who listens may not any more. Asked while the stream is idle. */
   assertAllowed(): Promise<void>
 }
@@ -41,7 +47,7 @@ async function follow(options: FollowOptions, push: Push<RunEvent>, stop: Stop):
     newest.wake()
   })
   const stopListening = await bus.subscribe(runChannel(runId), (message) =>
-    newest.offer(progressFromMessage(message), runId),
+    newest.offer(toldNow(progressFromMessage(message)), runId),
   )
   const forgetGaps = bus.onGap(() => newest.requireSnapshot())
   try {
@@ -68,9 +74,9 @@ async function nextEvent(options: FollowOptions, newest: NewestProgress): Promis
   if (newest.takeSnapshotRequirement()) {
     newest.offer(await options.readSnapshot(), runId)
   }
-  const progress = newest.take()
-  if (progress) {
-    return { kind: 'progress', progress }
+  const told = newest.take()
+  if (told) {
+    return { kind: 'progress', ...told }
   }
   if (await newest.wait(clock, keepAliveMs)) {
     return null
@@ -78,34 +84,34 @@ async function nextEvent(options: FollowOptions, newest: NewestProgress): Promis
   await options.assertAllowed()
   newest.offer(await options.readSnapshot(), runId)
   const missed = newest.take()
-  return missed ? { kind: 'progress', progress: missed } : { kind: 'keepAlive' }
+  return missed ? { kind: 'progress', ...missed } : { kind: 'keepAlive' }
+}
+
+/** Who reports progress this moment has not gone quiet. */
+function toldNow(progress: RunProgress | null): ToldProgress | null {
+  return progress && { progress, note: null }
 }
 
 /** Holds the newest progress that was not yet passed on. */
 class NewestProgress {
-  #seen: RunProgress | null = null
-  #pending: RunProgress | null = null
+  #seen: ToldProgress | null = null
+  #pending: ToldProgress | null = null
   #needsSnapshot = false
   #waiting: AbortController | null = null
 
   /** Drops what is not of the run, late, or doubled. A final state is never late: it does not change any more. */
-  offer(progress: RunProgress | null, runId: string): void {
-    if (progress === null || progress.runId !== runId) {
+  offer(told: ToldProgress | null, runId: string): void {
+    if (told === null || told.progress.runId !== runId) {
       return
     }
-    const seen = this.#seen
-    const isNews =
-      seen === null ||
-      (!isFinal(seen.status) &&
-        (isFinal(progress.status) || isAfter(progress.sequence, seen.sequence)))
-    if (isNews) {
-      this.#seen = progress
-      this.#pending = progress
+    if (this.#seen === null || isNews(told, this.#seen)) {
+      this.#seen = told
+      this.#pending = told
       this.wake()
     }
   }
 
-  take(): RunProgress | null {
+  take(): ToldProgress | null {
     const pending = this.#pending
     this.#pending = null
     return pending
@@ -142,4 +148,17 @@ class NewestProgress {
       this.#waiting = null
     }
   }
+}
+
+/** Also that nothing has come for too long. */
+function isNews(told: ToldProgress, seen: ToldProgress): boolean {
+  if (isFinal(seen.progress.status)) {
+    return false
+  }
+  const hasGoneQuiet = told.note !== null && seen.note === null
+  return (
+    isFinal(told.progress.status) ||
+    isAfter(told.progress.sequence, seen.progress.sequence) ||
+    (hasGoneQuiet && !isAfter(seen.progress.sequence, told.progress.sequence))
+  )
 }

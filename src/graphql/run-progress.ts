@@ -2,6 +2,7 @@
 import { NotFound } from '../commands/refusals.ts'
 import type { RunProgress } from '../domain/progress.ts'
 import { isFinal } from '../domain/run.ts'
+import { progressNote } from '../domain/run-view.ts'
 import type { Instant } from '../runtime/clock.ts'
 import { findProgress } from '../store/history/runs.ts'
 import { builder } from './builder.ts'
@@ -11,7 +12,12 @@ import { followRun } from './follow-run.ts'
 import { encodeGlobalId, readId } from './global-id.ts'
 import { CountersType, RunStatusEnum } from './run-figures.ts'
 
-const RunProgressType = builder.objectRef<RunProgress>('RunProgress').implement({
+/** With a word on a run that has gone quiet. */
+interface NotedProgress extends RunProgress {
+  readonly note: string | null
+}
+
+const RunProgressType = builder.objectRef<NotedProgress>('RunProgress').implement({
   description: 'Where a run stands. Counters never go backwards.',
   fields: (t) => ({
     runId: t.id({
@@ -36,6 +42,11 @@ const RunProgressType = builder.objectRef<RunProgress>('RunProgress').implement(
       type: FailureCodeEnum,
       nullable: true,
       description: 'Why it failed; null unless it has. The run itself tells more.',
+    }),
+    progressNote: t.exposeString('note', {
+      nullable: true,
+      description:
+        'A word on a run that has gone quiet: `Waiting for a fresh progress update`. It comes as an event of its own, and goes with the next progress.',
     }),
   }),
 })
@@ -65,19 +76,24 @@ builder.subscriptionField('runProgress', (t) =>
     args: { runId: t.arg.id({ required: true, description: 'The id of the run.' }) },
     subscribe: (_root, args, context) => subscribe(context, readId('Run', args.runId, 'runId')),
     resolve: (event, _args, { parts }) =>
-      event.kind === 'progress' ? event.progress : { at: parts.clock.now() },
+      event.kind === 'progress'
+        ? { ...event.progress, note: event.note }
+        : { at: parts.clock.now() },
   }),
 )
 
 async function subscribe(context: ApiContext, runId: string) {
+  const { settings } = context
   const { bus, clock, database } = context.parts
   const { workspaceId } = getActor(context)
   const readSnapshot = async () => {
-    const progress = await findProgress(database, workspaceId, runId)
-    if (!progress) {
+    const found = await findProgress(database, workspaceId, runId)
+    if (!found) {
       throw new NotFound('run', 'runId')
     }
-    return progress
+    const { progress, silentMs } = found
+    const { status } = progress
+    return { progress, note: progressNote({ status, silentMs }, settings.progressStaleAfterMs) }
   }
   // Refused before the stream opens, not as its first event.
   await readSnapshot()
@@ -85,7 +101,7 @@ async function subscribe(context: ApiContext, runId: string) {
     runId,
     bus,
     clock,
-    keepAliveMs: context.settings.keepAliveMs,
+    keepAliveMs: settings.keepAliveMs,
     readSnapshot,
     assertAllowed: async () => {
       if (!(await context.isStillAuthenticated())) {

@@ -1,6 +1,7 @@
 /** The schema of the API: every file that defines a type is imported here. */
 import type { GraphQLSchema } from 'graphql'
 import { builder } from './builder.ts'
+import './audit-entry.ts'
 import './cancel-run.ts'
 import './connection.ts'
 import './cursor-reset.ts'

@@ -18,6 +18,7 @@ import { authenticate } from '../commands/authenticate.ts'
 import type { CommandContext } from '../commands/context.ts'
 import type { ApiSettings } from '../graphql/context.ts'
 import type { Service } from '../runtime/service.ts'
+import { WordedError } from '../runtime/worded-error.ts'
 import { createEndpoint, GRAPHQL_PATH, type GraphqlEndpoint } from './graphql-endpoint.ts'
 import { attachSocket } from './graphql-socket.ts'
 import { type HealthParts, type HealthReport, respondHealth } from './health.ts'
@@ -179,7 +180,7 @@ function listen(server: Server, options: HttpServerOptions): Promise<void> {
 function describeAddress(server: Server): string {
   const address = server.address()
   if (address === null || typeof address === 'string') {
-    throw new Error('The HTTP server does not listen.')
+    throw new WordedError('The HTTP server does not listen.')
   }
   const host = address.family === 'IPv6' ? `[${address.address}]` : address.address
   return `http://${host}:${address.port}`

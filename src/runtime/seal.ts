@@ -6,6 +6,7 @@
  */
 import { createCipheriv, createDecipheriv, createHash } from 'node:crypto'
 import type { Random } from './random.ts'
+import { WordedError } from './worded-error.ts'
 
 export interface Sealer {
   seal(plain: string, boundTo: string): string
@@ -33,7 +34,9 @@ export function createSealer(key: Uint8Array, random: Random): Sealer {
     unseal: (sealed, boundTo) => {
       const [id, text] = sealed.split('.')
       if (id !== keyId || !text) {
-        throw new Error(`The text is sealed with key ${id}, and this process has key ${keyId}.`)
+        throw new WordedError(
+          `The text is sealed with key ${id}, and this process has key ${keyId}.`,
+        )
       }
       const bytes = Buffer.from(text, 'base64url')
       // Without the length, a tag cut to 4 bytes would be taken for a whole one.

@@ -3,6 +3,9 @@ import type { JsonObject } from '../domain/json.ts'
 import type { Handle } from './database.ts'
 import { auditEntry } from './schema.ts'
 
+const AUDIT_SUBJECTS = ['connection', 'sync', 'run', 'intent', 'access_token', 'workspace'] as const
+export type AuditSubject = (typeof AUDIT_SUBJECTS)[number]
+
 export interface NewAuditEntry {
   readonly id: string
   readonly workspaceId: string
@@ -10,7 +13,7 @@ export interface NewAuditEntry {
   readonly actor: string
   /** The command or verb, such as `pauseSync`. */
   readonly action: string
-  readonly subjectType: 'connection' | 'sync' | 'run' | 'intent' | 'access_token' | 'workspace'
+  readonly subjectType: AuditSubject
   readonly subjectId: string
   readonly reason: string | null
   /** Never credentials or a token. */
@@ -18,6 +21,17 @@ export interface NewAuditEntry {
   readonly after: JsonObject | null
 }
 
+/** Who acted where nobody did: a watchman, or whoever runs the deployment at its console. */
+const MACHINE = 'tajo'
+
 export async function insertAuditEntry(tx: Handle, entry: NewAuditEntry): Promise<void> {
   await tx.orm.insert(auditEntry).values(entry)
+}
+
+/** What a machine changed, told in the transaction of the change; `action` is the verb of src/README.md. */
+export async function auditMachineDeed(
+  tx: Handle,
+  deed: Omit<NewAuditEntry, 'actor'>,
+): Promise<void> {
+  await insertAuditEntry(tx, { ...deed, actor: MACHINE })
 }

@@ -6,6 +6,7 @@
  * drop, which queue every insert behind one idle reader.
  */
 import { sql } from 'drizzle-orm'
+import { WordedError } from '../runtime/worded-error.ts'
 import type { Database, Handle } from './database.ts'
 
 /** Days ahead, today not counted. */
@@ -50,7 +51,7 @@ async function makePartition(tx: Handle, { name, day }: PartitionRow): Promise<v
 }
 
 /** Today has no partition: nothing could be filed, so nothing was reserved. */
-export class MissingPartitionError extends Error {
+export class MissingPartitionError extends WordedError {
   override readonly name = 'MissingPartitionError'
 
   constructor() {

@@ -12,6 +12,7 @@ import {
   type SyncConfig,
   type SyncStatus,
 } from '../domain/sync.ts'
+import { WordedError } from '../runtime/worded-error.ts'
 import type { Handle } from './database.ts'
 import { isUniqueViolation } from './database-errors.ts'
 import { syncFence } from './schema.ts'
@@ -85,7 +86,7 @@ export async function findSyncForUpdate(
 }
 
 /** Another sync of the workspace has the name; the transaction is over. */
-export class NameTakenError extends Error {
+export class NameTakenError extends WordedError {
   override readonly name = 'NameTakenError'
 }
 

@@ -6,9 +6,10 @@
  * none of these, and neither is one that took too long.
  */
 import { DrizzleQueryError } from 'drizzle-orm'
+import { WordedError } from '../runtime/worded-error.ts'
 
 /** The database is away, or could not carry out a statement. Whether it did is unknown. */
-export class DatabaseUnavailableError extends Error {
+export class DatabaseUnavailableError extends WordedError {
   override readonly name = 'DatabaseUnavailableError'
   /** PostgreSQL's SQLSTATE, or what the driver or the network calls it. */
   readonly code: string

@@ -1,3 +1,4 @@
+import { sql } from 'drizzle-orm'
 import { describe, expect, it } from 'vitest'
 import { FailureCatalogueQuery } from '../../src/client/documents.ts'
 import { FailuresQuery, RunsQuery } from '../../src/client/list-documents.ts'
@@ -9,7 +10,9 @@ import { makePublishedSync, uuidOf } from '../support/sync-steps.ts'
 
 const api = useApi()
 
-const { makeActive, putRun, retryRun, getRun, failRun, idsOf } = runSteps(api)
+const { makeActive, putRun, retryRun, pauseSync, getRun, failRun, idsOf } = runSteps(api)
+
+const RETRIED = { NEXT_ATTEMPT: 'yes', NEW_RUN: 'new_run', NOTHING: 'no' } as const
 
 describe('the history', () => {
   it('is paged from both ends, each run once', async () => {
@@ -146,19 +149,30 @@ describe('the failures', () => {
   it('are explained by the catalogue, every code of it', async () => {
     const { client } = await api().makeWorkspace()
     const { failureCatalogue } = await client.request(FailureCatalogueQuery, {})
-    const shown = failureCatalogue.map(({ code, whatHappened, whatToDo, owner }) => ({
-      code: code.toLowerCase(),
-      happened: whatHappened,
-      todo: whatToDo,
-      owner,
+    const shown = failureCatalogue.map(({ retried, nextMutation, ...entry }) => ({
+      ...entry,
+      code: entry.code.toLowerCase(),
+      retried: RETRIED[retried],
+      next: nextMutation?.split('_')[0]?.toLowerCase() ?? null,
     }))
-    const known = Object.entries(FAILURE_CATALOGUE).map(([code, { happened, todo, owner }]) => ({
-      code,
-      happened,
-      todo,
-      owner,
-    }))
+    const known = Object.entries(FAILURE_CATALOGUE).map(([code, entry]) => {
+      const { happened: whatHappened, todo: whatToDo, owner, retried, next, causes } = entry
+      return { code, whatHappened, whatToDo, owner, retried, next, causes }
+    })
     expect(shown).toEqual(known)
+  })
+
+  it('name the mutation that follows, after a pause as the sync stands now', async () => {
+    const { workspace, sync } = await makeActive()
+    const failureCode = 'attestation_rule_not_active'
+    const runId = await putRun(workspace, sync, { status: 'failed', failureCode })
+    const nextMutation = async () => (await getRun(workspace, runId)).failure?.nextMutation
+    expect(await nextMutation()).toBe('RETRY_RUN')
+    await pauseSync(workspace, sync)
+    expect(await nextMutation()).toBe('RESUME_SYNC')
+    await api().database.rows(sql`
+      update sync set pause_cause = 'breaker' where id = ${sync.uuid}`)
+    expect(await nextMutation()).toBe('PUBLISH_SYNC')
   })
 
   it('stay when their retry fails, which joins them', async () => {

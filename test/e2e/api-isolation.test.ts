@@ -1,5 +1,6 @@
 /** What belongs to another workspace does not exist, for every query and mutation (I13). */
 import { describe, expect, it } from 'vitest'
+import { AuditEntriesQuery } from '../../src/client/audit-documents.ts'
 import {
   CreateSyncMutation,
   NodeQuery,
@@ -37,6 +38,7 @@ async function askEverything({ client }: Workspace, ids: { syncId: string; runId
     nodeRun: await told(client.request(NodeQuery, { id: runId })),
     runs: await told(client.request(RunsQuery, { filter: { syncId } })),
     failures: await told(client.request(FailuresQuery, { filter: { syncId } })),
+    audit: await told(client.request(AuditEntriesQuery, { filter: { subjectId: syncId } })),
     updateSync: await told(client.request(UpdateSyncMutation, { input: { syncId, pageSize: 9 } })),
     publishSync: await told(client.request(PublishSyncMutation, { syncId })),
     pauseSync: await told(client.request(PauseSyncMutation, { syncId, reason: 'Mine now.' })),
@@ -66,6 +68,7 @@ describe('what belongs to another workspace', () => {
       nodeRun: { node: null },
       runs: { runs: { edges: [] } },
       failures: { failures: { edges: [] } },
+      audit: { auditEntries: { edges: [] } },
       updateSync: { updateSync: { __typename: 'NotFound', field: 'syncId' } },
       publishSync: { publishSync: { __typename: 'NotFound', field: 'syncId' } },
       pauseSync: { pauseSync: { __typename: 'NotFound', field: 'syncId' } },
@@ -125,6 +128,8 @@ describe('a malformed id', () => {
         nodeSync: `id: It must be an id of this API, such as run_${uuid}.`,
         runs: `filter.syncId: ${sync}`,
         failures: `filter.syncId: ${sync}`,
+        audit:
+          'filter.subjectId: It must be the id of something that can be changed, such as a sync.',
         updateSync: { updateSync: problem('syncId', sync) },
         publishSync: { publishSync: problem('syncId', sync) },
         pauseSync: { pauseSync: problem('syncId', sync) },

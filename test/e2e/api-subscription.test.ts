@@ -19,6 +19,8 @@ interface WatchedRun {
   readonly runId: string
   /** Publishes progress as the engine does. */
   publish(given: Partial<RunProgress>): Promise<void>
+  /** As if its last progress had been reported so long ago. */
+  fallSilent(forMs: number): Promise<void>
   /** Ends the run in the database, without a word on the bus. */
   endSilently(): Promise<void>
 }
@@ -43,6 +45,12 @@ async function watchRun(api: TestApi): Promise<WatchedRun> {
     runId: encodeGlobalId('Run', id),
     publish: (given) =>
       api.bus.publish(runChannel(id), progressToMessage({ ...progress, ...given })),
+    fallSilent: async (forMs) => {
+      await api.database.rows(sql`
+        update run
+        set progress_at = now() - ${forMs}::float8 * interval '1 millisecond'
+        where id = ${id}`)
+    },
     endSilently: async () => {
       await api.database.rows(sql`
         update run
@@ -173,6 +181,33 @@ describe.each(Object.entries(TRANSPORTS))('a quiet run over %s', (_, follow) => 
     expect(events.map(told)).toEqual([['RUNNING', 10], 'KeepAlive', 'KeepAlive'])
     await stream.leave()
     await api().bus.whenListeners(0)
+  })
+
+  it('says so when nothing has been reported for 2 minutes, until something is', async () => {
+    const run = await watchRun(api())
+    const stream = follow(api(), run)
+    const nextNote = async () => {
+      const event = await stream.next()
+      return event?.__typename === 'RunProgress' ? event.progressNote : event?.__typename
+    }
+    expect(await nextNote()).toBeNull()
+    expect(await nextNote()).toBe('KeepAlive')
+    await run.fallSilent(119_000)
+    expect(await nextNote()).toBe('KeepAlive')
+    await run.fallSilent(121_000)
+    const notes = [await nextNote(), await nextNote()]
+    expect(notes).toContain('Waiting for a fresh progress update')
+    const late = follow(api(), run)
+    expect(await late.next()).toMatchObject({ progressNote: 'Waiting for a fresh progress update' })
+    await late.leave()
+    await run.fallSilent(0)
+    await run.publish({ sequence: { epoch: 1, n: 1 }, counters: written(20) })
+    let event = await stream.next()
+    while (event?.__typename === 'KeepAlive') {
+      event = await stream.next()
+    }
+    expect(event).toMatchObject({ progressNote: null, counters: { written: 20 } })
+    await stream.leave()
   })
 
   it('whose last message was lost is noticed to have ended', async () => {

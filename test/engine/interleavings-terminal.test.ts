@@ -84,11 +84,11 @@ describe.runIf(DATABASE_KINDS.includes('postgresql'))('a run that is watched', (
     const events = followRun({
       ...{ runId, bus: harness.bus, clock: systemClock, keepAliveMs: 15_000 },
       readSnapshot: async () => {
-        const progress = await findProgress(database(), workspaceId, runId)
-        if (!progress) {
+        const found = await findProgress(database(), workspaceId, runId)
+        if (!found) {
           throw new Error(`There is no run ${runId}.`)
         }
-        return progress
+        return { progress: found.progress, note: null }
       },
       assertAllowed: () => Promise.resolve(),
     })

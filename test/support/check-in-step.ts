@@ -1,8 +1,8 @@
 /**
  * `npm run check:steps`: what is generated and committed is what would be generated now.
  *
- * Three things follow the sources: migrations (the tables), schema.graphql (the types of the API) and
- * the typed client (schema.graphql and its documents). Everything is generated aside and compared; the
+ * Four things follow the sources: migrations (the tables), schema.graphql (the types of the API), the
+ * typed client (schema.graphql and its documents) and docs/failures.md (the failure catalogue). Everything is generated aside and compared; the
  * working tree is left as it is. Prints one line a mismatch, with the command that mends it.
  */
 import { execFileSync } from 'node:child_process'
@@ -21,6 +21,8 @@ const CHECKS = {
     isSchemaInStep,
   'src/client/gql differs from what schema.graphql and the documents give: run npm run generate:client.':
     isClientInStep,
+  'docs/failures.md differs from the catalogue in src/domain/failure.ts: run npm run generate:failures.':
+    isFailurePageInStep,
 }
 
 for (const [line, isInStep] of Object.entries(CHECKS)) {
@@ -73,6 +75,12 @@ async function isSchemaInStep(): Promise<boolean> {
   const { printApiSchema } = await import('../../src/graphql/print-schema.ts')
   const path = join(ROOT, 'schema.graphql')
   return existsSync(path) && readFileSync(path, 'utf8') === printApiSchema()
+}
+
+async function isFailurePageInStep(): Promise<boolean> {
+  const { describeCatalogue } = await import('../../src/domain/failure-page.ts')
+  const path = join(ROOT, 'docs/failures.md')
+  return existsSync(path) && readFileSync(path, 'utf8') === describeCatalogue()
 }
 
 async function isClientInStep(): Promise<boolean> {

@@ -7,33 +7,34 @@ import {
   MAX_DETAIL_LENGTH,
 } from '../../src/domain/failure.ts'
 
-/** The contract's table: code, owner, retried. */
+/** The contract's table (but for ADR 0007): code, owner, retried, the mutation that follows. */
 const CONTRACT = `
-lease_conflict TAJO no
-lease_lost TAJO yes
-lease_unavailable TAJO yes
-stale_job_swept TAJO new_run
-provider_rate_limited TAJO yes
-provider_unavailable TAJO yes
-connection_missing CUSTOMER no
-connection_unauthorized CUSTOMER no
-destination_rejected CUSTOMER no
-node_failed CUSTOMER yes
-attestation_rule_not_active CUSTOMER no
-attestation_publication_not_attested CUSTOMER no
-unclassified_exception TAJO yes`
+lease_conflict TAJO no -
+lease_lost TAJO yes retry
+lease_unavailable TAJO yes retry
+stale_job_swept TAJO new_run retry
+provider_rate_limited TAJO yes -
+provider_unavailable TAJO yes -
+connection_missing CUSTOMER no reconnect
+connection_unauthorized CUSTOMER no reconnect
+destination_rejected CUSTOMER no retry
+node_failed CUSTOMER yes retry
+attestation_rule_not_active CUSTOMER no resume
+attestation_publication_not_attested CUSTOMER no publish
+unclassified_exception TAJO yes retry`
 
 describe('the failure catalogue', () => {
-  it('has the codes, owners and retries of the contract', () => {
+  it('has the codes, owners, retries and next mutations of the contract', () => {
     const rows = FAILURE_CODES.map((code) => {
-      const { owner, retried } = FAILURE_CATALOGUE[code]
-      return `\n${code} ${owner} ${retried}`
+      const { owner, retried, next } = FAILURE_CATALOGUE[code]
+      return `\n${code} ${owner} ${retried} ${next ?? '-'}`
     })
     expect(rows.join('')).toBe(CONTRACT)
   })
 
   it.each(FAILURE_CODES)('says what happened and what to do: %s', (code) => {
-    const { happened, todo } = FAILURE_CATALOGUE[code]
+    const { happened, todo, causes } = FAILURE_CATALOGUE[code]
+    expect(causes).toMatch(/^[A-Z].{20,}\.$/)
     expect(happened).toMatch(/^[A-Z].{10,}$/)
     expect(todo).toMatch(/^[A-Z].{5,}\.$/)
   })

@@ -3,7 +3,7 @@ import { runChannel } from '../../src/coordination/bus.ts'
 import { createMemoryBus } from '../../src/coordination/memory/bus.ts'
 import { NO_COUNTS } from '../../src/domain/delivery.ts'
 import { progressToMessage, type RunProgress } from '../../src/domain/progress.ts'
-import { followRun, type RunEvent } from '../../src/graphql/follow-run.ts'
+import { followRun, type RunEvent, type ToldProgress } from '../../src/graphql/follow-run.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
 import { createRecordingLogger } from '../support/recording-logger.ts'
 import { watchBus } from '../support/watched-bus.ts'
@@ -19,13 +19,18 @@ const RUN: RunProgress = {
   failureCode: null,
 }
 
-function follow(readSnapshot: () => Promise<RunProgress> = () => Promise.resolve(RUN)) {
+const FRESH: ToldProgress = { progress: RUN, note: null }
+
+function follow(
+  readSnapshot: () => Promise<ToldProgress> = () => Promise.resolve(FRESH),
+  keepAliveMs = 60_000,
+) {
   const bus = watchBus(createMemoryBus(createRecordingLogger()))
   const events = followRun({
     runId: 'run',
     bus,
     clock: systemClock,
-    keepAliveMs: 60_000,
+    keepAliveMs,
     readSnapshot,
     assertAllowed: () => Promise.resolve(),
   })
@@ -50,8 +55,8 @@ describe('following a run', () => {
   })
 
   it('hears what is published while the snapshot is being read', async () => {
-    let resolveSnapshot: (progress: RunProgress) => void = () => undefined
-    const snapshot = new Promise<RunProgress>((resolve) => {
+    let resolveSnapshot: (told: ToldProgress) => void = () => undefined
+    const snapshot = new Promise<ToldProgress>((resolve) => {
       resolveSnapshot = resolve
     })
     const { bus, events, publish } = follow(() => snapshot)
@@ -59,7 +64,7 @@ describe('following a run', () => {
     await bus.whenListeners(2)
     await publish({ sequence: { epoch: 1, n: 5 } })
     await heard()
-    resolveSnapshot(RUN)
+    resolveSnapshot(FRESH)
     expect(sequenceOf(await first)).toBe(5)
     await events.return?.()
   })
@@ -84,6 +89,29 @@ describe('following a run', () => {
     expect(await events.next()).toMatchObject({ value: { progress: { status: 'failed' } } })
     expect((await events.next()).done).toBe(true)
     expect(bus.countListeners()).toBe(0)
+  })
+
+  it('tells once that the run has gone quiet, and with the next progress that it has not', async () => {
+    let told = FRESH
+    const { events, publish } = follow(() => Promise.resolve(told), 1)
+    const nextOf = async (kind: RunEvent['kind']) => {
+      for (;;) {
+        const { value, done } = await events.next()
+        if (done || value.kind === kind) {
+          return value
+        }
+      }
+    }
+    expect(await nextOf('progress')).toMatchObject(FRESH)
+    told = { progress: RUN, note: 'It is quiet.' }
+    expect(await nextOf('progress')).toMatchObject(told)
+    const after = [await events.next(), await events.next(), await events.next()]
+    expect(after).toMatchObject(Array(3).fill({ value: { kind: 'keepAlive' } }))
+    const sequence = { epoch: 1, n: 1 }
+    told = { progress: { ...RUN, sequence }, note: null }
+    await publish({ sequence })
+    expect(await nextOf('progress')).toMatchObject(told)
+    await events.return?.()
   })
 
   it('ends with the error of a snapshot that cannot be read, and listens no more', async () => {

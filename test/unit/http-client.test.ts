@@ -78,13 +78,21 @@ describe('an HTTP request', () => {
   })
 
   it('is not sent when the host does not exist', async () => {
-    const result = await client.send(request('http://host.invalid/'))
-    expect(result).toMatchObject({ kind: 'not_sent' })
+    const result = await client.send(request('http://a..b/'))
+    expect(result).toEqual({
+      kind: 'not_sent',
+      reason: 'The host of the address does not exist (ENOTFOUND).',
+      isMisdirected: true,
+    })
   })
 
   it('is not sent when the connection is not what it should be', async () => {
     const secure = standIn.url.replace('http:', 'https:')
-    expect(await client.send(request(secure))).toMatchObject({ kind: 'not_sent' })
+    expect(await client.send(request(secure))).toMatchObject({
+      kind: 'not_sent',
+      reason: expect.stringMatching(/^No secure connection could be made \(\w+\)\.$/),
+      isMisdirected: true,
+    })
     expect(standIn.requests).toEqual([])
   })
 
@@ -101,6 +109,7 @@ describe('an HTTP request', () => {
     expect(result).toEqual({
       kind: 'not_sent',
       reason: 'No connection could be made within 0.3 s.',
+      isMisdirected: false,
     })
     expect(accepted()).toBe(1)
     expect(asked).toBe(0)

@@ -1,6 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import { isFinal, RUN_STATUSES } from '../../src/domain/run.ts'
-import { outcomeOf, ownerOf, progressNote, willRetry } from '../../src/domain/run-view.ts'
+import {
+  nextMutationOf,
+  outcomeOf,
+  ownerOf,
+  progressNote,
+  willRetry,
+} from '../../src/domain/run-view.ts'
 
 describe('what is told of a run', () => {
   it.each(RUN_STATUSES)('that is %s has an outcome exactly when it is final', (status) => {
@@ -21,6 +27,16 @@ describe('what is told of a run', () => {
       expect(ownerOf({ status, failureCode, rejected, quarantined })).toBe(owner)
     },
   )
+
+  it.each([
+    ['attestation_rule_not_active', null, 'retry'],
+    ['attestation_rule_not_active', 'person', 'resume'],
+    ['attestation_rule_not_active', 'breaker', 'publish'],
+    ['connection_unauthorized', 'breaker', 'reconnect'],
+    ['lease_conflict', null, null],
+  ] as const)('after %s, paused by %s, it goes on with %s', (code, pauseCause, next) => {
+    expect(nextMutationOf(code, { pauseCause })).toBe(next)
+  })
 
   it.each([
     ['running', 120_001, 'Waiting for a fresh progress update'],

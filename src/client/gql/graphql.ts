@@ -72,6 +72,63 @@ export type AttemptOutcome =
   /** It stopped reporting, and the run was closed. */
   | 'SWEPT';
 
+/** One change of state: who did what to what, when and why. */
+export type AuditEntry = {
+  __typename?: 'AuditEntry';
+  /** What was done: the mutation, or what a machine did, such as `pauseSync`. */
+  action: Scalars['String']['output'];
+  /** The name of the token that acted; `tajo`: a machine, or who runs Tajo. */
+  actor: Scalars['String']['output'];
+  /** What it is since; null: nothing that could be told. */
+  after?: Maybe<Scalars['JSON']['output']>;
+  /** When it was done. */
+  at: Scalars['DateTime']['output'];
+  /** What it was before, as far as it was changed; null: nothing. */
+  before?: Maybe<Scalars['JSON']['output']>;
+  /** Why, in the words of whoever acted; null: nobody was asked. */
+  reason?: Maybe<Scalars['String']['output']>;
+  /** What was changed, as it is now; null for what cannot be asked for. */
+  subject?: Maybe<AuditSubject>;
+  /** The id of what was changed. */
+  subjectId: Scalars['ID']['output'];
+  /** What kind of thing was changed. */
+  subjectType: AuditSubjectType;
+};
+
+/** Which entries to list. What is not given does not restrict. */
+export type AuditFilter = {
+  /** What was done by this mutation or verb. */
+  action?: InputMaybe<Scalars['String']['input']>;
+  /** What was done with the token of this name, or by `tajo`. */
+  actor?: InputMaybe<Scalars['String']['input']>;
+  /** What was done at this moment or later. */
+  from?: InputMaybe<Scalars['DateTime']['input']>;
+  /** Changes of this very thing. */
+  subjectId?: InputMaybe<Scalars['ID']['input']>;
+  /** Changes of this kind of thing. */
+  subjectType?: InputMaybe<AuditSubjectType>;
+  /** What was done before this moment. */
+  to?: InputMaybe<Scalars['DateTime']['input']>;
+};
+
+/** What was changed, where it can be asked for. */
+export type AuditSubject = Connection | Run | Sync;
+
+/** What kind of thing was changed. */
+export type AuditSubjectType =
+  /** A token. */
+  | 'ACCESS_TOKEN'
+  /** A connection. */
+  | 'CONNECTION'
+  /** A call to a destination that was in doubt. */
+  | 'INTENT'
+  /** A run. */
+  | 'RUN'
+  /** A sync, with its configuration and its list. */
+  | 'SYNC'
+  /** The workspace. */
+  | 'WORKSPACE';
+
 /** What a row does that cannot be read as a record. */
 export type BrokenRecordPolicy =
   /** It ends the run. */
@@ -375,8 +432,12 @@ export type DisconnectConnectionResult = ChangedConnection | InvalidInput | NotF
 /** One kind of failure. `{subject}` stands for the tool or step that the failure names. */
 export type FailureCatalogueEntry = {
   __typename?: 'FailureCatalogueEntry';
+  /** Where it comes from. */
+  causes: Scalars['String']['output'];
   /** The failure's name. */
   code: FailureCode;
+  /** The mutation that follows; null when there is nothing to do. After a pause by the breaker it is `PUBLISH_SYNC`. */
+  nextMutation?: Maybe<NextMutation>;
   /** Who has to do it. */
   owner: FailureOwner;
   /** What follows it by itself. */
@@ -599,6 +660,17 @@ export type MutationUpdateSyncArgs = {
   input: UpdateSyncInput;
 };
 
+/** The mutation with which a person goes on after a failure. */
+export type NextMutation =
+  /** `publishSync`: publish the sync, after a pause by the breaker once more. */
+  | 'PUBLISH_SYNC'
+  /** `reconnectConnection`: connect the tool again, then retry the run. */
+  | 'RECONNECT_CONNECTION'
+  /** `resumeSync`: resume the sync. */
+  | 'RESUME_SYNC'
+  /** `retryRun`: run it again, once the cause is mended where there is one. */
+  | 'RETRY_RUN';
+
 /** An object that can be found again by its id. */
 export type Node = {
   /** Unique among all objects; to be treated as opaque. */
@@ -695,6 +767,8 @@ export type PublishSyncResult = ChangedMeanwhile | ChangedSync | InvalidInput | 
 /** What can be read. Everything is of the workspace that the token opens. */
 export type Query = {
   __typename?: 'Query';
+  /** What was changed in the workspace, by whom and why, newest first. */
+  auditEntries: QueryAuditEntriesConnection;
   /** The connections of the workspace, newest first. */
   connections: QueryConnectionsConnection;
   /** What resetCursor would do to a sync; null when the workspace has none with this id. */
@@ -717,6 +791,16 @@ export type Query = {
   syncs: QuerySyncsConnection;
   /** Who asks. */
   viewer: Viewer;
+};
+
+
+/** What can be read. Everything is of the workspace that the token opens. */
+export type QueryAuditEntriesArgs = {
+  after?: InputMaybe<Scalars['String']['input']>;
+  before?: InputMaybe<Scalars['String']['input']>;
+  filter?: InputMaybe<AuditFilter>;
+  first?: InputMaybe<Scalars['Int']['input']>;
+  last?: InputMaybe<Scalars['Int']['input']>;
 };
 
 
@@ -787,6 +871,24 @@ export type QuerySyncsArgs = {
   before?: InputMaybe<Scalars['String']['input']>;
   first?: InputMaybe<Scalars['Int']['input']>;
   last?: InputMaybe<Scalars['Int']['input']>;
+};
+
+/** One page of a list, newest entries first. */
+export type QueryAuditEntriesConnection = {
+  __typename?: 'QueryAuditEntriesConnection';
+  /** The entries of the page. */
+  edges: Array<QueryAuditEntriesConnectionEdge>;
+  /** Where the page lies in the list. */
+  pageInfo: PageInfo;
+};
+
+/** One entry of a page. */
+export type QueryAuditEntriesConnectionEdge = {
+  __typename?: 'QueryAuditEntriesConnectionEdge';
+  /** Where the entry lies in the list; to be treated as opaque. */
+  cursor: Scalars['String']['output'];
+  /** The entry itself. */
+  node: AuditEntry;
 };
 
 /** One page of a list, newest entries first. */
@@ -1142,6 +1244,8 @@ export type RunFailure = {
   code: FailureCode;
   /** Technical detail, without personal data and secrets. */
   detail?: Maybe<Scalars['String']['output']>;
+  /** The mutation that follows, as the sync stands now; null when there is nothing to do. */
+  nextMutation?: Maybe<NextMutation>;
   /** Who has to do it. */
   owner: FailureOwner;
   /** The id of the run, to be named to Tajo. */
@@ -1182,6 +1286,8 @@ export type RunProgress = {
   failureCode?: Maybe<FailureCode>;
   /** Whether it has ended for good: then this is the last event. */
   isTerminal: Scalars['Boolean']['output'];
+  /** A word on a run that has gone quiet: `Waiting for a fresh progress update`. It comes as an event of its own, and goes with the next progress. */
+  progressNote?: Maybe<Scalars['String']['output']>;
   /** The id of the run. */
   runId: Scalars['ID']['output'];
   /** Where it stands. */
@@ -1571,6 +1677,21 @@ export type Viewer = {
   workspaceName: Scalars['String']['output'];
 };
 
+export type AuditEntriesQueryVariables = Exact<{
+  first?: InputMaybe<Scalars['Int']['input']>;
+  after?: InputMaybe<Scalars['String']['input']>;
+  last?: InputMaybe<Scalars['Int']['input']>;
+  before?: InputMaybe<Scalars['String']['input']>;
+  filter?: InputMaybe<AuditFilter>;
+}>;
+
+
+export type AuditEntriesQuery = { __typename?: 'Query', auditEntries: { __typename?: 'QueryAuditEntriesConnection', edges: Array<{ __typename?: 'QueryAuditEntriesConnectionEdge', cursor: string, node: { __typename?: 'AuditEntry', at: string, actor: string, action: string, reason?: string | null, subjectType: AuditSubjectType, subjectId: string, before?: unknown | null, after?: unknown | null, subject?:
+          | { __typename: 'Connection', id: string, name: string }
+          | { __typename: 'Run', id: string, status: RunStatus }
+          | { __typename: 'Sync', id: string, name: string }
+         | null } }>, pageInfo: { __typename?: 'PageInfo', hasNextPage: boolean, hasPreviousPage: boolean, startCursor?: string | null, endCursor?: string | null } } };
+
 export type DisconnectConnectionMutationVariables = Exact<{
   input: DisconnectConnectionInput;
 }>;
@@ -1632,16 +1753,16 @@ export type RunQueryVariables = Exact<{
 }>;
 
 
-export type RunQuery = { __typename?: 'Query', run?: { __typename?: 'Run', progressNote?: string | null, willRetry: boolean, nextAttemptAt?: string | null, attemptAllowance: number, resolvedAt?: string | null, id: string, status: RunStatus, isTerminal: boolean, outcome?: RunOutcome | null, cause: RunCause, requestedBy?: string | null, isCatchingUp: boolean, totalRecords?: number | null, createdAt: string, startedAt?: string | null, finishedAt?: string | null, durationMs?: number | null, owner?: FailureOwner | null, attempts: Array<{ __typename?: 'Attempt', number: number, workerId: string, startedAt: string, finishedAt?: string | null, outcome?: AttemptOutcome | null, failure?: { __typename?: 'RunFailure', code: FailureCode, whatHappened: string, step?: RunStep | null, detail?: string | null } | null }>, rejectedRecords: { __typename?: 'RunRejectedRecordsConnection', edges: Array<{ __typename?: 'RunRejectedRecordsConnectionEdge', node: { __typename?: 'RejectedRecord', id: string, state: RejectedRecordState, position: number, reason: string, runs: number, rejectedAt: string } }>, pageInfo: { __typename?: 'PageInfo', hasNextPage: boolean, endCursor?: string | null } }, retryOf?: { __typename?: 'Run', id: string } | null, retriedBy?: { __typename?: 'Run', id: string, status: RunStatus } | null, resolvedBy?: { __typename?: 'Run', id: string } | null, counters: { __typename?: 'Counters', read: number, written: number, replayed: number, rejected: number, inDoubt: number, quarantined: number, skipped: number }, failure?: { __typename?: 'RunFailure', code: FailureCode, whatHappened: string, whatToDo: string, owner: FailureOwner, step?: RunStep | null, detail?: string | null, runId: string } | null, sync: { __typename?: 'Sync', id: string, name: string } } | null };
+export type RunQuery = { __typename?: 'Query', run?: { __typename?: 'Run', progressNote?: string | null, willRetry: boolean, nextAttemptAt?: string | null, attemptAllowance: number, resolvedAt?: string | null, id: string, status: RunStatus, isTerminal: boolean, outcome?: RunOutcome | null, cause: RunCause, requestedBy?: string | null, isCatchingUp: boolean, totalRecords?: number | null, createdAt: string, startedAt?: string | null, finishedAt?: string | null, durationMs?: number | null, owner?: FailureOwner | null, attempts: Array<{ __typename?: 'Attempt', number: number, workerId: string, startedAt: string, finishedAt?: string | null, outcome?: AttemptOutcome | null, failure?: { __typename?: 'RunFailure', code: FailureCode, whatHappened: string, step?: RunStep | null, detail?: string | null } | null }>, rejectedRecords: { __typename?: 'RunRejectedRecordsConnection', edges: Array<{ __typename?: 'RunRejectedRecordsConnectionEdge', node: { __typename?: 'RejectedRecord', id: string, state: RejectedRecordState, position: number, reason: string, runs: number, rejectedAt: string } }>, pageInfo: { __typename?: 'PageInfo', hasNextPage: boolean, endCursor?: string | null } }, retryOf?: { __typename?: 'Run', id: string } | null, retriedBy?: { __typename?: 'Run', id: string, status: RunStatus } | null, resolvedBy?: { __typename?: 'Run', id: string } | null, counters: { __typename?: 'Counters', read: number, written: number, replayed: number, rejected: number, inDoubt: number, quarantined: number, skipped: number }, failure?: { __typename?: 'RunFailure', code: FailureCode, whatHappened: string, whatToDo: string, owner: FailureOwner, nextMutation?: NextMutation | null, step?: RunStep | null, detail?: string | null, runId: string } | null, sync: { __typename?: 'Sync', id: string, name: string } } | null };
 
-export type RunSummaryFragment = { __typename?: 'Run', id: string, status: RunStatus, isTerminal: boolean, outcome?: RunOutcome | null, cause: RunCause, requestedBy?: string | null, isCatchingUp: boolean, totalRecords?: number | null, createdAt: string, startedAt?: string | null, finishedAt?: string | null, durationMs?: number | null, owner?: FailureOwner | null, counters: { __typename?: 'Counters', read: number, written: number, replayed: number, rejected: number, inDoubt: number, quarantined: number, skipped: number }, failure?: { __typename?: 'RunFailure', code: FailureCode, whatHappened: string, whatToDo: string, owner: FailureOwner, step?: RunStep | null, detail?: string | null, runId: string } | null, sync: { __typename?: 'Sync', id: string, name: string } };
+export type RunSummaryFragment = { __typename?: 'Run', id: string, status: RunStatus, isTerminal: boolean, outcome?: RunOutcome | null, cause: RunCause, requestedBy?: string | null, isCatchingUp: boolean, totalRecords?: number | null, createdAt: string, startedAt?: string | null, finishedAt?: string | null, durationMs?: number | null, owner?: FailureOwner | null, counters: { __typename?: 'Counters', read: number, written: number, replayed: number, rejected: number, inDoubt: number, quarantined: number, skipped: number }, failure?: { __typename?: 'RunFailure', code: FailureCode, whatHappened: string, whatToDo: string, owner: FailureOwner, nextMutation?: NextMutation | null, step?: RunStep | null, detail?: string | null, runId: string } | null, sync: { __typename?: 'Sync', id: string, name: string } };
 
 export type AllCountersFragment = { __typename?: 'Counters', read: number, written: number, replayed: number, rejected: number, inDoubt: number, quarantined: number, skipped: number };
 
 export type FailureCatalogueQueryVariables = Exact<{ [key: string]: never; }>;
 
 
-export type FailureCatalogueQuery = { __typename?: 'Query', failureCatalogue: Array<{ __typename?: 'FailureCatalogueEntry', code: FailureCode, whatHappened: string, whatToDo: string, owner: FailureOwner, retried: FailureRetry }> };
+export type FailureCatalogueQuery = { __typename?: 'Query', failureCatalogue: Array<{ __typename?: 'FailureCatalogueEntry', code: FailureCode, whatHappened: string, whatToDo: string, owner: FailureOwner, retried: FailureRetry, nextMutation?: NextMutation | null, causes: string }> };
 
 export type NodeQueryVariables = Exact<{
   id: Scalars['ID']['input'];
@@ -1799,7 +1920,7 @@ export type RunProgressSubscriptionVariables = Exact<{
 
 export type RunProgressSubscription = { __typename?: 'Subscription', runProgress:
     | { __typename: 'KeepAlive', at: string }
-    | { __typename: 'RunProgress', runId: string, status: RunStatus, isTerminal: boolean, totalRecords?: number | null, failureCode?: FailureCode | null, counters: { __typename?: 'Counters', read: number, written: number, replayed: number, rejected: number, inDoubt: number, quarantined: number, skipped: number } }
+    | { __typename: 'RunProgress', runId: string, status: RunStatus, isTerminal: boolean, totalRecords?: number | null, failureCode?: FailureCode | null, progressNote?: string | null, counters: { __typename?: 'Counters', read: number, written: number, replayed: number, rejected: number, inDoubt: number, quarantined: number, skipped: number } }
    };
 
 export type ConnectionsQueryVariables = Exact<{
@@ -1829,7 +1950,7 @@ export type RunsQueryVariables = Exact<{
 }>;
 
 
-export type RunsQuery = { __typename?: 'Query', runs: { __typename?: 'QueryRunsConnection', edges: Array<{ __typename?: 'QueryRunsConnectionEdge', cursor: string, node: { __typename?: 'Run', id: string, status: RunStatus, isTerminal: boolean, outcome?: RunOutcome | null, cause: RunCause, requestedBy?: string | null, isCatchingUp: boolean, totalRecords?: number | null, createdAt: string, startedAt?: string | null, finishedAt?: string | null, durationMs?: number | null, owner?: FailureOwner | null, counters: { __typename?: 'Counters', read: number, written: number, replayed: number, rejected: number, inDoubt: number, quarantined: number, skipped: number }, failure?: { __typename?: 'RunFailure', code: FailureCode, whatHappened: string, whatToDo: string, owner: FailureOwner, step?: RunStep | null, detail?: string | null, runId: string } | null, sync: { __typename?: 'Sync', id: string, name: string } } }>, pageInfo: { __typename?: 'PageInfo', hasNextPage: boolean, hasPreviousPage: boolean, startCursor?: string | null, endCursor?: string | null } } };
+export type RunsQuery = { __typename?: 'Query', runs: { __typename?: 'QueryRunsConnection', edges: Array<{ __typename?: 'QueryRunsConnectionEdge', cursor: string, node: { __typename?: 'Run', id: string, status: RunStatus, isTerminal: boolean, outcome?: RunOutcome | null, cause: RunCause, requestedBy?: string | null, isCatchingUp: boolean, totalRecords?: number | null, createdAt: string, startedAt?: string | null, finishedAt?: string | null, durationMs?: number | null, owner?: FailureOwner | null, counters: { __typename?: 'Counters', read: number, written: number, replayed: number, rejected: number, inDoubt: number, quarantined: number, skipped: number }, failure?: { __typename?: 'RunFailure', code: FailureCode, whatHappened: string, whatToDo: string, owner: FailureOwner, nextMutation?: NextMutation | null, step?: RunStep | null, detail?: string | null, runId: string } | null, sync: { __typename?: 'Sync', id: string, name: string } } }>, pageInfo: { __typename?: 'PageInfo', hasNextPage: boolean, hasPreviousPage: boolean, startCursor?: string | null, endCursor?: string | null } } };
 
 export type FailuresQueryVariables = Exact<{
   first?: InputMaybe<Scalars['Int']['input']>;
@@ -1838,7 +1959,7 @@ export type FailuresQueryVariables = Exact<{
 }>;
 
 
-export type FailuresQuery = { __typename?: 'Query', failures: { __typename?: 'QueryFailuresConnection', edges: Array<{ __typename?: 'QueryFailuresConnectionEdge', node: { __typename?: 'Run', id: string, status: RunStatus, isTerminal: boolean, outcome?: RunOutcome | null, cause: RunCause, requestedBy?: string | null, isCatchingUp: boolean, totalRecords?: number | null, createdAt: string, startedAt?: string | null, finishedAt?: string | null, durationMs?: number | null, owner?: FailureOwner | null, counters: { __typename?: 'Counters', read: number, written: number, replayed: number, rejected: number, inDoubt: number, quarantined: number, skipped: number }, failure?: { __typename?: 'RunFailure', code: FailureCode, whatHappened: string, whatToDo: string, owner: FailureOwner, step?: RunStep | null, detail?: string | null, runId: string } | null, sync: { __typename?: 'Sync', id: string, name: string } } }>, pageInfo: { __typename?: 'PageInfo', hasNextPage: boolean, endCursor?: string | null } } };
+export type FailuresQuery = { __typename?: 'Query', failures: { __typename?: 'QueryFailuresConnection', edges: Array<{ __typename?: 'QueryFailuresConnectionEdge', node: { __typename?: 'Run', id: string, status: RunStatus, isTerminal: boolean, outcome?: RunOutcome | null, cause: RunCause, requestedBy?: string | null, isCatchingUp: boolean, totalRecords?: number | null, createdAt: string, startedAt?: string | null, finishedAt?: string | null, durationMs?: number | null, owner?: FailureOwner | null, counters: { __typename?: 'Counters', read: number, written: number, replayed: number, rejected: number, inDoubt: number, quarantined: number, skipped: number }, failure?: { __typename?: 'RunFailure', code: FailureCode, whatHappened: string, whatToDo: string, owner: FailureOwner, nextMutation?: NextMutation | null, step?: RunStep | null, detail?: string | null, runId: string } | null, sync: { __typename?: 'Sync', id: string, name: string } } }>, pageInfo: { __typename?: 'PageInfo', hasNextPage: boolean, endCursor?: string | null } } };
 
 export type RejectedRecordsQueryVariables = Exact<{
   syncId: Scalars['ID']['input'];
@@ -2045,6 +2166,7 @@ export const RunSummaryFragmentDoc = new TypedDocumentString(`
     whatHappened
     whatToDo
     owner
+    nextMutation
     step
     detail
     runId
@@ -2125,6 +2247,52 @@ export const DoubtFragmentDoc = new TypedDocumentString(`
   }
 }
     `, {"fragmentName":"Doubt"}) as unknown as TypedDocumentString<DoubtFragment, unknown>;
+export const AuditEntriesDocument = new TypedDocumentString(`
+    query AuditEntries($first: Int, $after: String, $last: Int, $before: String, $filter: AuditFilter) {
+  auditEntries(
+    first: $first
+    after: $after
+    last: $last
+    before: $before
+    filter: $filter
+  ) {
+    edges {
+      cursor
+      node {
+        at
+        actor
+        action
+        reason
+        subjectType
+        subjectId
+        subject {
+          __typename
+          ... on Sync {
+            id
+            name
+          }
+          ... on Connection {
+            id
+            name
+          }
+          ... on Run {
+            id
+            status
+          }
+        }
+        before
+        after
+      }
+    }
+    pageInfo {
+      hasNextPage
+      hasPreviousPage
+      startCursor
+      endCursor
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<AuditEntriesQuery, AuditEntriesQueryVariables>;
 export const DisconnectConnectionDocument = new TypedDocumentString(`
     mutation DisconnectConnection($input: DisconnectConnectionInput!) {
   disconnectConnection(input: $input) {
@@ -2394,6 +2562,7 @@ export const RunDocument = new TypedDocumentString(`
     whatHappened
     whatToDo
     owner
+    nextMutation
     step
     detail
     runId
@@ -2420,6 +2589,8 @@ export const FailureCatalogueDocument = new TypedDocumentString(`
     whatToDo
     owner
     retried
+    nextMutation
+    causes
   }
 }
     `) as unknown as TypedDocumentString<FailureCatalogueQuery, FailureCatalogueQueryVariables>;
@@ -2787,6 +2958,7 @@ export const RunProgressDocument = new TypedDocumentString(`
       }
       totalRecords
       failureCode
+      progressNote
     }
     ... on KeepAlive {
       at
@@ -2908,6 +3080,7 @@ export const RunsDocument = new TypedDocumentString(`
     whatHappened
     whatToDo
     owner
+    nextMutation
     step
     detail
     runId
@@ -2962,6 +3135,7 @@ export const FailuresDocument = new TypedDocumentString(`
     whatHappened
     whatToDo
     owner
+    nextMutation
     step
     detail
     runId

@@ -34,7 +34,7 @@ import {
   type HttpResult,
 } from '../http-client.ts'
 import { createImports, createLookUp, readJobId } from './http-questions.ts'
-import { readRecordAnswer, readResults } from './http-results.ts'
+import { readMisshapen, readRecordAnswer, readResults } from './http-results.ts'
 import {
   describeObjectProblem,
   type HttpObjectOptions,
@@ -166,8 +166,7 @@ class HttpWriter implements DestinationWriter {
       return { kind: 'answered', outcomes }
     }
     if (verdict.kind === 'ok') {
-      const reason = `The destination answered ${result.status} without a result for each record.`
-      return answerAll(call, { kind: 'unknown', failure: 'provider_unavailable', reason })
+      return answerAll(call, readMisshapen(result, 'without a result for each record'))
     }
     // With one record there is no doubt about which is guilty.
     return call.records.length === 1

@@ -12,7 +12,7 @@
 import type { JsonObject } from '../../domain/json.ts'
 import { isJsonObject } from '../../domain/json.ts'
 import type { FoundImport, ImportJobs, ImportState, LookUp, LookupAnswer } from '../destination.ts'
-import { classifyResult, classifyStatus, describeAnswer } from '../http-answer.ts'
+import { classifyResult, classifyStatus, describeAnswer, failureOfForm } from '../http-answer.ts'
 import type { HttpClient, HttpResponse } from '../http-client.ts'
 import { redact } from '../redact.ts'
 import { readRecordAnswer, readRemoteId, readResults, unknown } from './http-results.ts'
@@ -43,7 +43,10 @@ export function createLookUp(options: QuestionOptions, lookupObject: string): Lo
     const answer = readRecordAnswer(response)
     return answer.kind === 'written'
       ? { kind: 'found', remoteId: answer.remoteId }
-      : unknown(describeAnswer(response))
+      : unknown(
+          describeAnswer(response),
+          answer.kind === 'unknown' ? answer.failure : 'node_failed',
+        )
   }
   return async ({ deliveryKeys, signal }) => {
     const answers: LookupAnswer[] = []
@@ -114,14 +117,17 @@ function readState(response: HttpResponse, deliveryKeys: readonly string[]): Imp
       return { kind: 'finished', outcomes }
     }
     default:
-      return unknown(`${describeAnswer(response)} (no state of an import that it may have)`)
+      return unknown(
+        `${describeAnswer(response)} (no state of an import that it may have)`,
+        failureOfForm(response),
+      )
   }
 }
 
 function readFound(response: HttpResponse): FoundImport {
   const imports = isJsonObject(response.json) ? response.json['imports'] : undefined
   if (response.status === 404 || !Array.isArray(imports)) {
-    return unknown(`${describeAnswer(response)} (no list of imports)`)
+    return unknown(`${describeAnswer(response)} (no list of imports)`, failureOfForm(response))
   }
   const [newest] = imports
   if (newest === undefined) {
@@ -146,7 +152,8 @@ async function ask(
     beforeSend: () => undefined,
   })
   if (result.kind !== 'response') {
-    return unknown(classifyResult(result).reason)
+    const { reason, failure } = classifyResult(result)
+    return unknown(reason, failure)
   }
   const endpoint = `GET ${path.split('?')[0]}`
   const verdict = classifyStatus(result, { endpoint, isIdempotent: true })
@@ -154,7 +161,8 @@ async function ask(
   if (verdict.kind === 'ok' || (result.status === 404 && isOfApi)) {
     return result
   }
+  // A question carries no record that could be refused: it was put to the wrong address.
   return 'failure' in verdict
-    ? { kind: 'unknown', failure: verdict.failure, reason: verdict.reason }
-    : unknown(verdict.reason)
+    ? unknown(verdict.reason, verdict.failure)
+    : unknown(`To ${endpoint}: ${verdict.reason}`, 'node_failed')
 }

@@ -6,9 +6,10 @@
  */
 import { z } from 'zod'
 import type { Outcome } from '../../domain/delivery.ts'
+import type { FailureCode } from '../../domain/failure.ts'
 import { describeUnstorableText, isJsonObject, type JsonObject } from '../../domain/json.ts'
 import type { OutgoingRecord, Unanswered } from '../destination.ts'
-import { describeAnswer } from '../http-answer.ts'
+import { describeAnswer, failureOfForm } from '../http-answer.ts'
 import { type HttpResponse, MAX_RETRY_AFTER_MS } from '../http-client.ts'
 import { redact } from '../redact.ts'
 
@@ -28,10 +29,14 @@ export function readRecordAnswer(response: HttpResponse): Outcome {
   if (isJsonObject(json) && !holdsError(json)) {
     return { kind: 'written', remoteId: readRemoteId(json['id']) }
   }
-  const reason = isJsonObject(json)
-    ? `${describeAnswer(response)} (an error inside of a success)`
-    : `The destination answered ${response.status} with a body that is not JSON of the expected shape.`
-  return unknown(reason)
+  return readMisshapen(response, 'with a body that is not JSON of the expected shape')
+}
+
+/** A 2xx that does not say what it should: with an error inside, or in another form. */
+export function readMisshapen(response: HttpResponse, how: string): Unanswered {
+  return isJsonObject(response.json) && holdsError(response.json)
+    ? unknown(`${describeAnswer(response)} (an error inside of a success)`)
+    : unknown(`The destination answered ${response.status} ${how}.`, failureOfForm(response))
 }
 
 /** APIs that answer 200 to everything say what went wrong in one of these. */
@@ -133,6 +138,6 @@ export function readRemoteId(id: unknown): string | null {
     : null
 }
 
-export function unknown(reason: string): Unanswered {
-  return { kind: 'unknown', failure: 'provider_unavailable', reason }
+export function unknown(reason: string, failure: FailureCode = 'provider_unavailable'): Unanswered {
+  return { kind: 'unknown', failure, reason }
 }

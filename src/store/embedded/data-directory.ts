@@ -7,8 +7,9 @@
  */
 import { link, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { WordedError } from '../../runtime/worded-error.ts'
 
-export class DataDirectoryInUseError extends Error {
+export class DataDirectoryInUseError extends WordedError {
   override readonly name = 'DataDirectoryInUseError'
 }
 

@@ -7,6 +7,7 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
+import { WordedError } from '../../runtime/worded-error.ts'
 import { lockDataDirectory } from './data-directory.ts'
 import { makeSocketDirectory } from './socket-directory.ts'
 
@@ -65,7 +66,7 @@ function nextMessage(worker: Worker): Promise<void> {
     })
     worker.once('error', reject)
     worker.once('exit', (code) =>
-      reject(new Error(`The embedded database's thread ended (${code}).`)),
+      reject(new WordedError(`The embedded database's thread ended (${code}).`)),
     )
   })
 }

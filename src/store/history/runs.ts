@@ -211,15 +211,18 @@ export async function findAttempts(handle: Handle, runIds: readonly string[]) {
 
 export type HistoricAttempt = Awaited<ReturnType<typeof findAttempts>>[number]
 
-/** Where a run stands; null: the workspace has no such run. */
+/** Where a run stands, and for how long it has reported nothing; null: the workspace has no such run. */
 export async function findProgress(
   handle: Handle,
   workspaceId: string,
   runId: string,
-): Promise<RunProgress | null> {
-  const [row] = await handle.rows<ProgressRow>(sql`/* history.findProgress */
-    select ${PROGRESS_COLUMNS}
+): Promise<{ readonly progress: RunProgress; readonly silentMs: number | null } | null> {
+  const [row] = await handle.rows<
+    ProgressRow & { readonly silentMs: number | null }
+  >(sql`/* history.findProgress */
+    select ${PROGRESS_COLUMNS},
+           floor(extract(epoch from now() - run.progress_at) * 1000)::float8 as "silentMs"
     from run
     where run.id = ${runId} and run.workspace_id = ${workspaceId}`)
-  return row ? toProgress(row) : null
+  return row ? { progress: toProgress(row), silentMs: row.silentMs } : null
 }

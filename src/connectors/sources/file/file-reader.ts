@@ -29,6 +29,7 @@ import { ByteTrail, emptyHash, hashRange, isRowEnd } from './byte-trail.ts'
 import { cursorText, type FileCursor, parseCursor } from './file-cursor.ts'
 import { RecordNamer } from './record-identity.ts'
 import type { Layout, Row, Rows } from './rows.ts'
+import { failureOfSystem } from './stream-path.ts'
 
 /** A page ends early past it, so that 10,000 large records do not fill the memory. */
 const MAX_PAGE_BYTES = 16 * 1024 * 1024
@@ -346,9 +347,8 @@ function throwBroken(trail: ByteTrail, broken: string): never {
 
 function asConnectorError(error: unknown): unknown {
   if (error instanceof Error && 'syscall' in error && 'code' in error) {
-    return new ConnectorError('node_failed', `The file could not be read (${error.code}).`, {
-      cause: error,
-    })
+    const reason = `The file could not be read (${error.code}).`
+    return new ConnectorError(failureOfSystem(error), reason, { cause: error })
   }
   return error
 }

@@ -27,7 +27,7 @@ import { type CsvOptions, DELIMITERS, type Delimiter, readCsvLayout } from './cs
 import { FileReader } from './file-reader.ts'
 import { jsonlLayout } from './jsonl-rows.ts'
 import { ENCODINGS, type Encoding, type Layout } from './rows.ts'
-import { describeSystemError, quoteStream, resolveStream } from './stream-path.ts'
+import { describeSystemError, failureOfSystem, quoteStream, resolveStream } from './stream-path.ts'
 
 const FORMATS = ['CSV', 'JSONL'] as const
 type Format = (typeof FORMATS)[number]
@@ -123,13 +123,13 @@ async function openFile(
   stream: string,
   options: JsonObject,
 ): Promise<OpenFile> {
-  const { path, problem } = await resolveStream(source.rootDirectory, stream)
-  if (problem !== undefined) {
-    throw new ConnectorError('node_failed', problem)
+  const resolved = await resolveStream(source.rootDirectory, stream)
+  if (resolved.problem !== undefined) {
+    throw new ConnectorError(resolved.failure, resolved.problem)
   }
   const settings = settle(stream, streamOptions.parse(options))
-  const handle = await open(path, 'r').catch((cause: unknown) => {
-    throw new ConnectorError('node_failed', describeSystemError(stream, cause), { cause })
+  const handle = await open(resolved.path, 'r').catch((cause: unknown) => {
+    throw new ConnectorError(failureOfSystem(cause), describeSystemError(stream, cause), { cause })
   })
   try {
     return { handle, settings, layout: await readLayout(handle, settings) }

@@ -6,14 +6,19 @@
  */
 import { realpath, stat } from 'node:fs/promises'
 import { isAbsolute, join, relative, sep } from 'node:path'
+import type { FailureCode } from '../../../domain/failure.ts'
+import { ConnectorError } from '../../source.ts'
 
 export type ResolvedStream =
   | { readonly path: string; readonly problem?: undefined }
-  | { readonly problem: string; readonly path?: undefined }
+  | { readonly problem: string; readonly failure: FailureCode; readonly path?: undefined }
 
 const MAX_STREAM_LENGTH = 1_000
 
-/** The real path of the file, or what is wrong with the stream, as one sentence. */
+/**
+ * The real path of the file, or what is wrong with the stream, as one sentence. Throws ConnectorError where the
+ * directory of all files is not there, which nobody who names a stream can mend.
+ */
 export async function resolveStream(
   rootDirectory: string,
   stream: string,
@@ -21,23 +26,27 @@ export async function resolveStream(
   const named = quoteStream(stream)
   const problem = describeNameProblem(stream)
   if (problem) {
-    return { problem }
+    return { problem, failure: 'node_failed' }
   }
+  const root = await realpath(rootDirectory).catch((cause: unknown) => {
+    const reason = `The directory that files are read from cannot be read (${codeOf(cause)}).`
+    throw new ConnectorError('unclassified_exception', reason, { cause })
+  })
   try {
-    const root = await realpath(rootDirectory)
     const path = await realpath(join(root, stream))
     if (!isInside(root, path)) {
-      return { problem: outside(named) }
+      return { problem: outside(named), failure: 'node_failed' }
     }
     const found = await stat(path)
     if (!found.isFile()) {
       return {
         problem: `The stream ${named} is ${found.isDirectory() ? 'a directory' : 'not a file'}.`,
+        failure: 'node_failed',
       }
     }
     return { path }
   } catch (error) {
-    return { problem: describeSystemError(stream, error) }
+    return { problem: describeSystemError(stream, error), failure: failureOfSystem(error) }
   }
 }
 
@@ -64,7 +73,7 @@ function outside(named: string): string {
 /** Why the system does not let us have the file, as one sentence. */
 export function describeSystemError(stream: string, error: unknown): string {
   const named = quoteStream(stream)
-  const code = error instanceof Error && 'code' in error ? error.code : undefined
+  const code = codeOf(error)
   switch (code) {
     case 'ENOENT':
     case 'ENOTDIR':
@@ -77,8 +86,22 @@ export function describeSystemError(stream: string, error: unknown): string {
     case 'ELOOP':
       return `The stream ${named} is a symbolic link that leads in a circle.`
     default:
-      return `The stream ${named} cannot be read (${typeof code === 'string' ? code : 'unknown cause'}).`
+      return `The stream ${named} cannot be read (${code}).`
   }
+}
+
+/** What is wrong with the file is for whoever put it there; a disk or a process that has no more to give is ours. */
+export function failureOfSystem(error: unknown): FailureCode {
+  return CODES_OF_FILES.has(codeOf(error)) ? 'node_failed' : 'unclassified_exception'
+}
+
+const CODES_OF_FILES: ReadonlySet<string> = new Set([
+  ...['EACCES', 'EISDIR', 'ELOOP', 'ENAMETOOLONG', 'ENOENT', 'ENOTDIR', 'ENXIO', 'EPERM', 'ESTALE'],
+])
+
+function codeOf(error: unknown): string {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined
+  return typeof code === 'string' ? code : 'unknown cause'
 }
 
 /** The stream's name in quotation marks, on one line. */

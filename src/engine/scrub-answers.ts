@@ -1,0 +1,64 @@
+/**
+ * What a destination says of records is kept as their reason or as a failure's detail: here the records' own
+ * values are taken out of it, whichever connector brought it.
+ */
+import type { DeliveryAnswer } from '../connectors/destination.ts'
+import { ConnectorError } from '../connectors/source.ts'
+import type { Outcome } from '../domain/delivery.ts'
+import type { JsonObject } from '../domain/json.ts'
+import { scrub } from '../domain/scrub.ts'
+import { collectValues, scrubValues } from '../domain/scrub-values.ts'
+
+/** A record as the source gave it, and as it was mapped. */
+interface Row {
+  readonly row: JsonObject
+  readonly fields: JsonObject
+}
+
+type Answer = Exclude<DeliveryAnswer, { kind: 'accepted' }>
+
+export function scrubAnswer(answer: Answer, records: readonly Row[]): Answer {
+  return answer.kind === 'refused'
+    ? { ...answer, reason: scrubReason(answer.reason, records) }
+    : { kind: 'answered', outcomes: scrubOutcomes(answer.outcomes, records) }
+}
+
+/** One outcome a record. A reason that several have in common may repeat the values of any of them. */
+export function scrubOutcomes(
+  outcomes: readonly Outcome[],
+  records: readonly Row[],
+): readonly Outcome[] {
+  const spokenOf = new Map<string, Row[]>()
+  for (const [index, outcome] of outcomes.entries()) {
+    const record = records[index]
+    if (outcome.kind !== 'written' && record) {
+      const about = spokenOf.get(outcome.reason) ?? []
+      about.push(record)
+      spokenOf.set(outcome.reason, about)
+    }
+  }
+  if (spokenOf.size === 0) {
+    return outcomes
+  }
+  const scrubbed = new Map(
+    [...spokenOf].map(([reason, about]) => [reason, scrubReason(reason, about)]),
+  )
+  return outcomes.map((outcome) =>
+    outcome.kind === 'written'
+      ? outcome
+      : { ...outcome, reason: scrubbed.get(outcome.reason) ?? outcome.reason },
+  )
+}
+
+/** Before the rest: what is masked already does not look like a value any more. */
+export function scrubReason(reason: string, records: readonly Row[]): string {
+  const said = records.flatMap(({ fields, row }) => [fields, row])
+  return scrub(scrubValues(reason, collectValues(said)))
+}
+
+/** Of what a connector throws, only its own error has a message that people see. */
+export function scrubError(error: unknown, records: readonly Row[]): unknown {
+  return error instanceof ConnectorError
+    ? new ConnectorError(error.code, scrubReason(error.message, records), { cause: error.cause })
+    : error
+}

@@ -1,0 +1,314 @@
+/** The audit trail: every mutation leaves an entry when it changed something, and none when it did not. */
+import { sql } from 'drizzle-orm'
+import { describe, expect, it } from 'vitest'
+import { AuditEntriesQuery } from '../../src/client/audit-documents.ts'
+import {
+  CreateConnectionMutation,
+  CreateSyncMutation,
+  PauseSyncMutation,
+  PublishSyncMutation,
+  ResumeSyncMutation,
+  RetryRunMutation,
+  RunSyncMutation,
+  UpdateSyncMutation,
+} from '../../src/client/documents.ts'
+import type { AuditEntriesQueryVariables } from '../../src/client/gql/graphql.ts'
+import {
+  DiscardRecordsMutation,
+  RedriveRecordsMutation,
+} from '../../src/client/quarantine-documents.ts'
+import {
+  CancelRunMutation,
+  ResetCursorMutation,
+  SettleDeliveryMutation,
+} from '../../src/client/steering-documents.ts'
+import { encodeGlobalId } from '../../src/graphql/global-id.ts'
+import { apiSchema } from '../../src/graphql/schema.ts'
+import { auditMachineDeed } from '../../src/store/audit.ts'
+import { makePartitions } from '../../src/store/partitions.ts'
+import { useApi } from '../support/app.ts'
+import { makeHeldRecords } from '../support/factories.ts'
+import { runSteps } from '../support/run-steps.ts'
+import {
+  connectTools,
+  type MadeSync,
+  makeDraft,
+  makePublishedSync,
+  newName,
+  newSyncInput,
+  uuidOf,
+  type Workspace,
+} from '../support/sync-steps.ts'
+
+const api = useApi()
+const { putRun } = runSteps(api)
+
+const REASON = 'The CRM moves.'
+
+async function list({ client }: Pick<Workspace, 'client'>, given: AuditEntriesQueryVariables = {}) {
+  return (await client.request(AuditEntriesQuery, given)).auditEntries
+}
+
+async function entriesOf(workspace: Workspace, filter = {}) {
+  return (await list(workspace, { first: 200, filter })).edges.map(({ node }) => node)
+}
+
+/** One deed: what changes something, and what is answered without a change. */
+interface Deed {
+  readonly changes: () => Promise<unknown>
+  /** Before it, where it then changes nothing. */
+  readonly before?: () => Promise<unknown>
+  /** The same once more, and what is refused. */
+  readonly after: readonly (() => Promise<unknown>)[]
+}
+
+type Prepare = (given: {
+  readonly workspace: Workspace
+  readonly sync: MadeSync
+}) => Promise<Deed> | Deed
+
+const DEEDS: Readonly<Record<string, Prepare>> = {
+  createConnection: ({ workspace: { client } }) => {
+    const input = { name: newName('tool'), type: 'file', config: {} }
+    const create = () => client.request(CreateConnectionMutation, { input })
+    return { changes: create, after: [create] }
+  },
+  createSync: async ({ workspace }) => {
+    const input = newSyncInput(await connectTools(workspace))
+    const create = () => workspace.client.request(CreateSyncMutation, { input })
+    return { changes: create, after: [create] }
+  },
+  updateSync: ({ workspace: { client }, sync: { syncId } }) => {
+    const update = (pageSize: number) =>
+      client.request(UpdateSyncMutation, { input: { syncId, pageSize } })
+    return { changes: () => update(9), after: [() => update(9), () => update(0)] }
+  },
+  publishSync: async ({ workspace }) => {
+    const { syncId } = await makeDraft(api(), workspace)
+    const publish = () => workspace.client.request(PublishSyncMutation, { syncId })
+    return { changes: publish, after: [publish] }
+  },
+  pauseSync: ({ workspace: { client }, sync: { syncId } }) => {
+    const pause = (reason: string) => client.request(PauseSyncMutation, { syncId, reason })
+    return {
+      before: () => pause(''),
+      changes: () => pause(REASON),
+      after: [() => pause(REASON)],
+    }
+  },
+  resumeSync: async ({ workspace: { client }, sync: { syncId } }) => {
+    const resume = () => client.request(ResumeSyncMutation, { syncId })
+    await client.request(PauseSyncMutation, { syncId, reason: REASON })
+    return { changes: resume, after: [resume] }
+  },
+  runSync: ({ workspace: { client }, sync: { syncId } }) => {
+    const run = () => client.request(RunSyncMutation, { syncId })
+    return { changes: run, after: [run] }
+  },
+  retryRun: async ({ workspace, sync }) => {
+    const runId = await putRun(workspace, sync, { status: 'failed' })
+    const retry = () => workspace.client.request(RetryRunMutation, { runId })
+    return { changes: retry, after: [retry] }
+  },
+  cancelRun: async ({ workspace, sync }) => {
+    const runId = await putRun(workspace, sync, { status: 'queued' })
+    const cancel = (reason: string) =>
+      workspace.client.request(CancelRunMutation, { runId, reason })
+    return {
+      before: () => cancel(''),
+      changes: () => cancel(REASON),
+      after: [() => cancel(REASON)],
+    }
+  },
+  resetCursor: ({ workspace: { client }, sync: { syncId, uuid } }) => {
+    const reset = (reason: string) => client.request(ResetCursorMutation, { syncId, reason })
+    return {
+      before: async () => {
+        await reset(REASON)
+        await api().database.rows(sql`
+          update sync_fence set reached = 'x', saved_cursor = 'x' where sync_id = ${uuid}`)
+        await reset('')
+      },
+      changes: () => reset(REASON),
+      after: [() => reset(REASON)],
+    }
+  },
+  redriveRecords: ({ workspace, sync }) => {
+    const { syncId } = sync
+    const redrive = () => workspace.client.request(RedriveRecordsMutation, { syncId })
+    return {
+      before: async () => {
+        await redrive()
+        await putAside(workspace, sync)
+      },
+      changes: redrive,
+      after: [redrive],
+    }
+  },
+  discardRecords: async ({ workspace, sync }) => {
+    const recordIds = await putAside(workspace, sync)
+    const { syncId } = sync
+    const discard = (reason: string) =>
+      workspace.client.request(DiscardRecordsMutation, { syncId, recordIds, reason })
+    return {
+      before: () => discard(''),
+      changes: () => discard(REASON),
+      after: [() => discard(REASON)],
+    }
+  },
+  settleDelivery: async ({ workspace, sync }) => {
+    const intentId = await putDoubt(workspace, sync)
+    const settle = (outcome: 'DELIVERED' | 'SEND_AGAIN', reason = REASON) =>
+      workspace.client.request(SettleDeliveryMutation, { input: { intentId, outcome, reason } })
+    return {
+      before: () => settle('DELIVERED', ''),
+      changes: () => settle('DELIVERED'),
+      after: [() => settle('DELIVERED'), () => settle('SEND_AGAIN')],
+    }
+  },
+}
+
+/** A record that was set aside; its id as the API shows it. */
+async function putAside(workspace: Workspace, sync: MadeSync): Promise<string[]> {
+  const runId = uuidOf(await putRun(workspace, sync, { status: 'partial', rejected: 1 }))
+  const aside = { state: 'quarantined' as const, ordinal: 1, setAsideAt: new Date(), runs: 3 }
+  await makeHeldRecords(
+    api().database,
+    { syncId: sync.uuid, runId, count: 1 },
+    { ...aside, sealedPayload: 'sealed' },
+  )
+  const rows = await api().database.rows<{ id: string }>(sql`
+    select id from held_record where sync_id = ${sync.uuid}`)
+  return rows.map(({ id }) => encodeGlobalId('Record', id))
+}
+
+/** A call that a run left in doubt a while ago. */
+async function putDoubt(workspace: Workspace, sync: MadeSync): Promise<string> {
+  await makePartitions(api().database)
+  const runId = uuidOf(await putRun(workspace, sync, { status: 'partial', inDoubt: 1 }))
+  const intentId = api().parts.ids.next()
+  await api().database.rows(sql`
+    insert into delivery_intent (id, sync_id, epoch, run_id, connection_id, delivery_class,
+      page_digest, positions, record_digests, destination_identities, day, quiet_at, reserved_at)
+    values (${intentId}, ${sync.uuid}, 1, ${runId}, ${uuidOf(sync.destinationConnectionId)}, 'none',
+      decode(${'aa'.repeat(16)}, 'hex'), '{4}', decode(${'bb'.repeat(12)}, 'hex'),
+      decode(${'cc'.repeat(16)}, 'hex'), current_date, now() - interval '60 seconds',
+      now() - interval '90 seconds')`)
+  return encodeGlobalId('Intent', intentId)
+}
+
+const MUTATIONS = Object.keys(apiSchema.getMutationType()?.getFields() ?? {})
+
+describe('the audit trail', () => {
+  it('is told of by this file for every mutation', () => {
+    expect(Object.keys(DEEDS).sort()).toEqual([...MUTATIONS].sort())
+  })
+
+  it.each(MUTATIONS)(
+    'has an entry of %s when it was done, and none when nothing was',
+    async (name) => {
+      const workspace = await api().makeWorkspace()
+      const sync = await makePublishedSync(api(), workspace)
+      const deed = await DEEDS[name]?.({ workspace, sync })
+      const start = (await entriesOf(workspace)).length
+      await deed?.before?.()
+      expect(await entriesOf(workspace)).toHaveLength(start)
+      await deed?.changes()
+      const entries = await entriesOf(workspace)
+      expect(entries).toHaveLength(start + 1)
+      expect(entries[0]).toMatchObject({ action: name, actor: 'test' })
+      for (const again of deed?.after ?? []) {
+        await again()
+      }
+      expect(await entriesOf(workspace)).toEqual(entries)
+    },
+  )
+
+  it('says who did what to what, why, and what it was before and after', async () => {
+    const workspace = await api().makeWorkspace()
+    const { client } = workspace
+    const { syncId } = await makePublishedSync(api(), workspace)
+    await client.request(PauseSyncMutation, { syncId, reason: REASON })
+    const [entry] = await entriesOf(workspace)
+    expect(entry).toMatchObject({
+      actor: 'test',
+      action: 'pauseSync',
+      reason: REASON,
+      subjectType: 'SYNC',
+      subjectId: syncId,
+      subject: { __typename: 'Sync', id: syncId },
+      before: { status: 'active' },
+      after: { status: 'paused', failedRunId: null },
+    })
+    expect(Date.now() - new Date(String(entry?.at)).getTime()).toBeLessThan(60_000)
+  })
+
+  it('has what machines did, beside what people did', async () => {
+    const workspace = await api().makeWorkspace()
+    const { workspaceId } = workspace
+    const sync = await makePublishedSync(api(), workspace)
+    const runId = await putRun(workspace, sync, { status: 'failed' })
+    await api().database.transaction('test.audit', (tx) =>
+      auditMachineDeed(tx, {
+        id: api().parts.ids.next(),
+        workspaceId,
+        action: 'sweep',
+        subjectType: 'run',
+        subjectId: uuidOf(runId),
+        reason: 'stale_job_swept',
+        before: { status: 'running' },
+        after: { status: 'failed' },
+      }),
+    )
+    expect(await entriesOf(workspace, { actor: 'tajo' })).toMatchObject([
+      { action: 'sweep', subject: { __typename: 'Run', id: runId }, reason: 'stale_job_swept' },
+      { action: 'createToken', subjectType: 'ACCESS_TOKEN', subject: null },
+    ])
+  })
+
+  it('is filtered by subject, actor, action and time, and paged from both ends', async () => {
+    const workspace = await api().makeWorkspace()
+    const { client } = workspace
+    const sync = await makePublishedSync(api(), workspace)
+    const { syncId } = sync
+    for (let n = 0; n < 2; n += 1) {
+      await client.request(PauseSyncMutation, { syncId, reason: REASON })
+      await client.request(ResumeSyncMutation, { syncId })
+    }
+    const actions = async (filter: object) =>
+      (await entriesOf(workspace, filter)).map(({ action }) => action)
+    const told = ['resumeSync', 'pauseSync', 'resumeSync', 'pauseSync', 'publishSync', 'createSync']
+    expect(await actions({ subjectId: syncId })).toEqual(told)
+    expect(await actions({ subjectType: 'SYNC' })).toEqual(told)
+    expect(await actions({ subjectId: sync.sourceConnectionId })).toEqual(['createConnection'])
+    expect(await actions({ action: 'pauseSync' })).toEqual(['pauseSync', 'pauseSync'])
+    expect(await actions({ actor: 'nobody' })).toEqual([])
+    expect(await actions({ subjectId: syncId, action: 'createSync', actor: 'test' })).toHaveLength(
+      1,
+    )
+
+    const entries = await entriesOf(workspace, { subjectId: syncId })
+    const at = String(entries[2]?.at)
+    const split = [
+      await actions({ subjectId: syncId, from: at }),
+      await actions({ subjectId: syncId, to: at }),
+    ]
+    expect(split.flat()).toEqual(told)
+    expect(split[0]?.length).toBeGreaterThanOrEqual(3)
+
+    const filter = { subjectId: syncId }
+    const first = await list(workspace, { first: 4, filter })
+    const rest = await list(workspace, { first: 4, after: first.pageInfo.endCursor, filter })
+    const seen = [...first.edges, ...rest.edges].map(({ node }) => node.action)
+    expect([seen, rest.pageInfo.hasNextPage]).toEqual([told, false])
+    const last = await list(workspace, { last: 1, filter })
+    expect(last.edges.map(({ node }) => node.action)).toEqual(['createSync'])
+  })
+
+  it('names the field of a malformed id', async () => {
+    const workspace = await api().makeWorkspace()
+    await expect(list(workspace, { filter: { subjectId: 'nonsense' } })).rejects.toThrow(
+      'filter.subjectId: It must be the id of something that can be changed, such as a sync.',
+    )
+  })
+})
