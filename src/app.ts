@@ -33,6 +33,8 @@ import { createIdSource, systemRandom } from './runtime/random.ts'
 import { createSealer } from './runtime/seal.ts'
 import { type Service, stopAll } from './runtime/service.ts'
 import { type Database, openDatabase } from './store/database.ts'
+import { AlertSender } from './watch/alert-sender.ts'
+import { openChannels } from './watch/channels/open-channels.ts'
 import { Sweep } from './watch/sweep.ts'
 
 export interface App {
@@ -95,7 +97,8 @@ export async function startApp(config: Config, parts: AppParts = {}): Promise<Ap
         ? null
         : createEngine(config, { commands, coordination, workerId, faults: parts.faults })
     const watch = engine ? [createSweep(config, { commands, coordination, workerId, engine })] : []
-    const services: readonly Service[] = [server, ...(engine ? [engine] : []), ...watch]
+    const alertSender = await createAlertSender(config, commands)
+    const services = [server, ...(engine ? [engine] : []), ...watch, alertSender]
     for (const service of services) {
       closing.push(service)
       await service.start()
@@ -242,6 +245,12 @@ function createEngine(
       retry: { firstBackoffMs: config.firstBackoffMs, backoffFactor: config.backoffFactor },
     },
   })
+}
+
+/** In every role: whoever is there tells people. */
+async function createAlertSender(config: Config, commands: CommandContext): Promise<AlertSender> {
+  const channels = await openChannels(config.alerts, commands)
+  return new AlertSender({ ...commands, channels, pollMs: config.alerts.pollMs })
 }
 
 function createSweep(

@@ -5,6 +5,13 @@
  */
 import { join, resolve } from 'node:path'
 import { z } from 'zod'
+import {
+  ALERT_ENVIRONMENT,
+  type AlertSettings,
+  alertRules,
+  listChannels,
+  toAlertSettings,
+} from './config-alerts.ts'
 import type { AlertChannel } from './domain/alert.ts'
 import { QUARANTINE_AFTER_RUNS } from './domain/quarantine.ts'
 import { LOG_LEVELS, type LogLevel } from './runtime/logger.ts'
@@ -59,6 +66,7 @@ export interface Config {
   readonly quarantineAfterRuns: number
   /** Where alerts are sent. */
   readonly alertChannels: readonly AlertChannel[]
+  readonly alerts: AlertSettings
 }
 
 /** Every problem of the environment, each in one sentence that names the variable. */
@@ -127,6 +135,7 @@ export const ENVIRONMENT = z.object({
     .optional(),
   DRAIN_DEADLINE_MS: duration(15_000, 100, 10 * MINUTE_MS),
   PROCESS_DEADLINE_MS: duration(25_000, 200, 15 * MINUTE_MS),
+  ...ALERT_ENVIRONMENT,
 })
 type Environment = z.infer<typeof ENVIRONMENT>
 
@@ -188,6 +197,7 @@ function findContradictions(env: Environment): string[] {
       env.DRAIN_DEADLINE_MS < env.PROCESS_DEADLINE_MS,
       'DRAIN_DEADLINE_MS must be less than PROCESS_DEADLINE_MS: a process that has drained needs time to end.',
     ],
+    ...alertRules(env),
   ]
   return rules.filter(([holds]) => !holds).map(([, problem]) => problem)
 }
@@ -200,6 +210,7 @@ function decodeKey(text: string | undefined): Uint8Array | null {
 function toConfig(env: Environment): Config {
   const credentialsKey = decodeKey(env.CREDENTIALS_KEY)
   const dataDirectory = resolve(env.DATA_DIR)
+  const alerts = toAlertSettings(env)
   const deployment: Deployment =
     env.DATABASE_URL !== undefined && env.REDIS_URL !== undefined && credentialsKey
       ? {
@@ -236,7 +247,8 @@ function toConfig(env: Environment): Config {
     drainDeadlineMs: env.DRAIN_DEADLINE_MS,
     processDeadlineMs: env.PROCESS_DEADLINE_MS,
     quarantineAfterRuns: env.QUARANTINE_AFTER_RUNS,
-    alertChannels: ['log'],
+    alertChannels: listChannels(alerts),
+    alerts,
   }
 }
 

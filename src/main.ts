@@ -14,6 +14,7 @@ import { systemClock } from './runtime/clock.ts'
 import { describeError } from './runtime/logger.ts'
 import { keepHeapSmall } from './runtime/memory.ts'
 import { DataDirectoryInUseError } from './store/embedded/data-directory.ts'
+import { SentryMissingError } from './watch/channels/sentry.ts'
 
 async function main(args: readonly string[]): Promise<void> {
   const config = readConfig(process.env)
@@ -66,7 +67,7 @@ function describeStartProblem(error: unknown): string {
   if (error instanceof ConfigError) {
     return error.problems.join('\n')
   }
-  if (error instanceof DataDirectoryInUseError) {
+  if (error instanceof DataDirectoryInUseError || error instanceof SentryMissingError) {
     return error.message
   }
   if (error instanceof Error && 'code' in error && error.code === 'EADDRINUSE') {

@@ -11,6 +11,7 @@ import { type Bus, runChannel } from '../coordination/bus.ts'
 import { progressFromMessage, type RunProgress } from '../domain/progress.ts'
 import { isAfter, isFinal } from '../domain/run.ts'
 import type { Clock } from '../runtime/clock.ts'
+import { WakeUp } from '../runtime/wake-up.ts'
 
 export type RunEvent =
   | { readonly kind: 'progress'; readonly progress: RunProgress }
@@ -86,7 +87,7 @@ class NewestProgress {
   #seen: RunProgress | null = null
   #pending: RunProgress | null = null
   #needsSnapshot = false
-  #waiting: AbortController | null = null
+  readonly #wakeUp = new WakeUp()
 
   /** Drops what is not of the run, late, or doubled. A final state is never late: it does not change any more. */
   offer(progress: RunProgress | null, runId: string): void {
@@ -123,23 +124,11 @@ class NewestProgress {
   }
 
   wake(): void {
-    this.#waiting?.abort()
+    this.#wakeUp.wake()
   }
 
   /** True: it was woken. False: nothing happened for so long. */
-  async wait(clock: Clock, forMs: number): Promise<boolean> {
-    const waiting = new AbortController()
-    this.#waiting = waiting
-    try {
-      await clock.sleep(forMs, waiting.signal)
-      return false
-    } catch (error) {
-      if (!waiting.signal.aborted) {
-        throw error
-      }
-      return true
-    } finally {
-      this.#waiting = null
-    }
+  wait(clock: Clock, forMs: number): Promise<boolean> {
+    return this.#wakeUp.wait(clock, forMs)
   }
 }
