@@ -69,6 +69,7 @@ export async function startApp(config: Config, parts: AppParts = {}): Promise<Ap
   const closing: Pick<Service, 'name' | 'stop'>[] = []
   const stop = () => stopAll(closing.splice(0), logger)
   try {
+    const channels = await openChannels(config.alerts, { clock, logger })
     await makeDirectories(config)
     const database = await openStore(config)
     closing.push({ name: 'database', stop: () => database.close() })
@@ -97,7 +98,7 @@ export async function startApp(config: Config, parts: AppParts = {}): Promise<Ap
         ? null
         : createEngine(config, { commands, coordination, workerId, faults: parts.faults })
     const watch = engine ? [createSweep(config, { commands, coordination, workerId, engine })] : []
-    const alertSender = await createAlertSender(config, commands)
+    const alertSender = new AlertSender({ ...commands, channels, pollMs: config.alerts.pollMs })
     const services = [server, ...(engine ? [engine] : []), ...watch, alertSender]
     for (const service of services) {
       closing.push(service)
@@ -245,12 +246,6 @@ function createEngine(
       retry: { firstBackoffMs: config.firstBackoffMs, backoffFactor: config.backoffFactor },
     },
   })
-}
-
-/** In every role: whoever is there tells people. */
-async function createAlertSender(config: Config, commands: CommandContext): Promise<AlertSender> {
-  const channels = await openChannels(config.alerts, commands)
-  return new AlertSender({ ...commands, channels, pollMs: config.alerts.pollMs })
 }
 
 function createSweep(

@@ -2,13 +2,13 @@
 import { NotFound } from '../commands/refusals.ts'
 import type { RunProgress } from '../domain/progress.ts'
 import { isFinal } from '../domain/run.ts'
-import type { Instant } from '../runtime/clock.ts'
 import { findProgress } from '../store/history/runs.ts'
 import { builder } from './builder.ts'
 import { type ApiContext, getActor, unauthenticated } from './context.ts'
 import { FailureCodeEnum } from './failure.ts'
 import { followRun } from './follow-run.ts'
 import { encodeGlobalId, readId } from './global-id.ts'
+import { KeepAliveType } from './keep-alive.ts'
 import { CountersType, RunStatusEnum } from './run-figures.ts'
 
 const RunProgressType = builder.objectRef<RunProgress>('RunProgress').implement({
@@ -37,17 +37,6 @@ const RunProgressType = builder.objectRef<RunProgress>('RunProgress').implement(
       nullable: true,
       description: 'Why it failed; null unless it has. The run itself tells more.',
     }),
-  }),
-})
-
-interface KeepAlive {
-  readonly at: Instant
-}
-
-const KeepAliveType = builder.objectRef<KeepAlive>('KeepAlive').implement({
-  description: 'Nothing has changed. Comes at least every 15 seconds while nothing else does.',
-  fields: (t) => ({
-    at: t.expose('at', { type: 'DateTime', description: 'When it was sent.' }),
   }),
 })
 

@@ -10,7 +10,14 @@ export interface NewAuditEntry {
   readonly actor: string
   /** The command or verb, such as `pauseSync`. */
   readonly action: string
-  readonly subjectType: 'connection' | 'sync' | 'run' | 'intent' | 'access_token' | 'workspace'
+  readonly subjectType:
+    | 'connection'
+    | 'sync'
+    | 'run'
+    | 'intent'
+    | 'access_token'
+    | 'workspace'
+    | 'alert'
   readonly subjectId: string
   readonly reason: string | null
   /** Never credentials or a token. */

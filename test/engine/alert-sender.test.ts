@@ -146,6 +146,47 @@ describe.each(ENGINE_DATABASE_KINDS)('the sender of alerts on %s', (kind) => {
     }
   })
 
+  it('tells the others while a channel is still at its first message', async () => {
+    const [bad, good] = [new ScriptedChannel('webhook'), new ScriptedChannel('email')]
+    const answer = createSignal()
+    bad.next = () => answer.reached.then(() => SENT)
+    await start([bad, good])
+    const alerts = [
+      await raise(database(), {}, ['webhook', 'email']),
+      await raise(database(), {}, ['webhook', 'email']),
+    ]
+    await wake()
+    await bad.got(1)
+    await good.got(2)
+    const [first] = await listNotices(database(), alerts[0] ?? { id: '' }).then((notices) =>
+      notices.filter(({ channel }) => channel === 'webhook'),
+    )
+    expect(first).toMatchObject({ isSent: false, tries: 1, lastError: null })
+    expect(bad.given).toHaveLength(1)
+    answer.reach()
+    await bad.got(2)
+  })
+
+  it('that was stopped while it claimed sends nothing: somebody else may have sent it by now', async () => {
+    const channel = new ScriptedChannel('webhook')
+    let nowMs = 0
+    const monotonicMs = () => {
+      nowMs += 130_000
+      return nowMs
+    }
+    const clock = { ...systemClock, monotonicMs }
+    const alert = await raise(database(), {}, ['webhook'])
+    await start([channel], { clock })
+    await whenRecorded(alert, [{ tries: 1 }])
+    await wake()
+    const other = new ScriptedChannel('webhook')
+    await passTime(database(), 130_000)
+    await start([other])
+    await other.got(1)
+    expect(other.given).toMatchObject([{ isRepetition: true }])
+    expect(channel.given).toEqual([])
+  })
+
   it('takes a try without an answer for one that may have arrived, and a refused one not', async () => {
     const channel = new ScriptedChannel('webhook')
     const outcomes: SendOutcome[] = [
