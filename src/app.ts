@@ -35,6 +35,8 @@ import { createSealer } from './runtime/seal.ts'
 import { type Service, stopAll } from './runtime/service.ts'
 import type { BreakerSettings } from './store/breaker.ts'
 import { type Database, openDatabase } from './store/database.ts'
+import { AlertSender } from './watch/alert-sender.ts'
+import { openChannels } from './watch/channels/open-channels.ts'
 import { DeadMan } from './watch/dead-man.ts'
 import { QueueWatch } from './watch/queue-watch.ts'
 import { Sweep } from './watch/sweep.ts'
@@ -69,6 +71,7 @@ export async function startApp(config: Config, parts: AppParts = {}): Promise<Ap
   const closing: Pick<Service, 'name' | 'stop'>[] = []
   const stop = () => stopAll(closing.splice(0), logger)
   try {
+    const channels = await openChannels(config.alerts, { clock, logger })
     await makeDirectories(config)
     const database = await openStore(config)
     closing.push({ name: 'database', stop: () => database.close() })
@@ -99,7 +102,9 @@ export async function startApp(config: Config, parts: AppParts = {}): Promise<Ap
     const works = engine
       ? [engine, createSweep(config, { commands, coordination, workerId, engine })]
       : []
-    const services: readonly Service[] = [server, ...works, ...createWatchmen(config, commands)]
+    const alertSender = new AlertSender({ ...commands, channels, pollMs: config.alerts.pollMs })
+    const watchmen = [...createWatchmen(config, commands), alertSender]
+    const services: readonly Service[] = [server, ...works, ...watchmen]
     for (const service of services) {
       closing.push(service)
       await service.start()

@@ -5,6 +5,13 @@
  */
 import { join, resolve } from 'node:path'
 import { z } from 'zod'
+import {
+  ALERT_ENVIRONMENT,
+  type AlertSettings,
+  alertRules,
+  listChannels,
+  toAlertSettings,
+} from './config-alerts.ts'
 import type { AlertChannel } from './domain/alert.ts'
 import { BREAKER_THRESHOLD, MAX_BREAKER_THRESHOLD } from './domain/breaker.ts'
 import { DEAD_MAN_MINUTE } from './domain/dead-man.ts'
@@ -74,6 +81,7 @@ export interface Config {
   readonly progressStaleAfterMs: number
   /** Where alerts are sent. */
   readonly alertChannels: readonly AlertChannel[]
+  readonly alerts: AlertSettings
 }
 
 /** Every problem of the environment, each in one sentence that names the variable. */
@@ -158,6 +166,7 @@ export const ENVIRONMENT = z.object({
     .optional(),
   DRAIN_DEADLINE_MS: duration(15_000, 100, 10 * MINUTE_MS),
   PROCESS_DEADLINE_MS: duration(25_000, 200, 15 * MINUTE_MS),
+  ...ALERT_ENVIRONMENT,
 })
 type Environment = z.infer<typeof ENVIRONMENT>
 
@@ -227,6 +236,7 @@ function findContradictions(env: Environment): string[] {
       env.DRAIN_DEADLINE_MS < env.PROCESS_DEADLINE_MS,
       'DRAIN_DEADLINE_MS must be less than PROCESS_DEADLINE_MS: a process that has drained needs time to end.',
     ],
+    ...alertRules(env),
   ]
   return rules.filter(([holds]) => !holds).map(([, problem]) => problem)
 }
@@ -239,6 +249,7 @@ function decodeKey(text: string | undefined): Uint8Array | null {
 function toConfig(env: Environment): Config {
   const credentialsKey = decodeKey(env.CREDENTIALS_KEY)
   const dataDirectory = resolve(env.DATA_DIR)
+  const alerts = toAlertSettings(env)
   const deployment: Deployment =
     env.DATABASE_URL !== undefined && env.REDIS_URL !== undefined && credentialsKey
       ? {
@@ -281,7 +292,8 @@ function toConfig(env: Environment): Config {
     deadManMinute: env.DEAD_MAN_MINUTE,
     queueStuckAfterMs: env.QUEUE_STUCK_AFTER_MS,
     progressStaleAfterMs: env.PROGRESS_STALE_AFTER_MS,
-    alertChannels: ['log'],
+    alertChannels: listChannels(alerts),
+    alerts,
   }
 }
 

@@ -1,7 +1,8 @@
 /**
  * The process: configuration, start, signals, exit code.
  *
- * `main.ts` serves; `main.ts create-workspace NAME` makes a workspace and prints the token that opens it.
+ * `main.ts` serves; `main.ts create-workspace NAME` makes a workspace and prints the token that opens it, which
+ * with `--operator` is one of Tajo's operators.
  *
  * The first SIGTERM or SIGINT drains (also one that comes while the app is still starting): exit code 0.
  * The second ends the process at once, and so does the process deadline: exit code 1. What still runs
@@ -15,20 +16,27 @@ import { systemClock } from './runtime/clock.ts'
 import { describeStartError } from './runtime/logger.ts'
 import { keepHeapSmall } from './runtime/memory.ts'
 import { DataDirectoryInUseError } from './store/embedded/data-directory.ts'
+import { SentryMissingError } from './watch/channels/sentry.ts'
+
+const OPERATOR_FLAG = '--operator'
 
 async function main(args: readonly string[]): Promise<void> {
   const config = readConfig(process.env)
   if (args.length === 0) {
     await serve(config)
-  } else if (args[0] === 'create-workspace' && args[1] !== undefined && args.length === 2) {
-    const name = args[1]
-    const { workspaceId, token } = await withCommandContext(config, (context) =>
-      createWorkspace(context, { name }),
-    )
-    process.stdout.write(`Workspace ${name} (${workspaceId})\nToken, shown once: ${token}\n`)
-  } else {
-    throw new ConfigError(['Usage: main.js, or: main.js create-workspace NAME.'])
+    return
   }
+  const [command, name, flag, ...others] = args
+  const isOperator = flag === OPERATOR_FLAG
+  const isKnown = command === 'create-workspace' && (flag === undefined || isOperator)
+  if (!isKnown || name === undefined || name.startsWith('--') || others.length > 0) {
+    const usage = `main.js create-workspace NAME [${OPERATOR_FLAG}]`
+    throw new ConfigError([`Usage: main.js, or: ${usage}.`])
+  }
+  const { workspaceId, token } = await withCommandContext(config, (context) =>
+    createWorkspace(context, { name, isOperator }),
+  )
+  process.stdout.write(`Workspace ${name} (${workspaceId})\nToken, shown once: ${token}\n`)
 }
 
 async function serve(config: Config): Promise<void> {
@@ -67,7 +75,7 @@ function describeStartProblem(error: unknown): string {
   if (error instanceof ConfigError) {
     return error.problems.join('\n')
   }
-  if (error instanceof DataDirectoryInUseError) {
+  if (error instanceof DataDirectoryInUseError || error instanceof SentryMissingError) {
     return error.message
   }
   if (error instanceof Error && 'code' in error && error.code === 'EADDRINUSE') {

@@ -35,8 +35,8 @@ export async function authenticate(
   if (found.isExpired) {
     return refused('The token has expired.')
   }
-  const { id, workspaceId, name } = found
-  return { kind: 'authenticated', actor: { workspaceId, tokenId: id, tokenName: name } }
+  const { id: tokenId, workspaceId, name: tokenName, isOperator } = found
+  return { kind: 'authenticated', actor: { workspaceId, tokenId, tokenName, isOperator } }
 }
 
 function refused(message: string): Authentication {

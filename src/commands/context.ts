@@ -22,4 +22,6 @@ export interface Actor {
   readonly workspaceId: string
   readonly tokenId: string
   readonly tokenName: string
+  /** It is of Tajo's operators: it sees the alerts that are meant for them, of all workspaces, and no more. */
+  readonly isOperator: boolean
 }

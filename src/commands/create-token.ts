@@ -19,6 +19,8 @@ export interface CreateTokenInput {
   readonly name: string
   /** Null: it does not expire. */
   readonly expiresAt: Instant | null
+  /** Whether it is of Tajo's operators; no, unless it is said. */
+  readonly isOperator?: boolean
 }
 
 export interface CreatedToken {
@@ -41,10 +43,11 @@ export async function keepToken(
   context: TokenContext,
   input: CreateTokenInput,
 ): Promise<CreatedToken> {
-  const { workspaceId, name, expiresAt } = input
+  const { workspaceId, name, expiresAt, isOperator = false } = input
   const tokenId = context.ids.next()
   const token = `tajo_${Buffer.from(context.random.bytes(TOKEN_BYTES)).toString('base64url')}`
-  await insertToken(tx, { id: tokenId, workspaceId, name, tokenHash: sha256(token), expiresAt })
+  const tokenHash = sha256(token)
+  await insertToken(tx, { id: tokenId, workspaceId, name, tokenHash, expiresAt, isOperator })
   // Whoever makes it has none: it is done at the console.
   await auditMachineDeed(tx, {
     id: context.ids.next(),
@@ -54,7 +57,7 @@ export async function keepToken(
     subjectId: tokenId,
     reason: null,
     before: null,
-    after: { name, expiresAt: expiresAt?.toISOString() ?? null },
+    after: { name, expiresAt: expiresAt?.toISOString() ?? null, isOperator },
   })
   return { tokenId, workspaceId, token }
 }

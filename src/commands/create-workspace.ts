@@ -6,11 +6,17 @@ import { type CreatedToken, keepToken, type TokenContext } from './create-token.
 
 export async function createWorkspace(
   context: TokenContext,
-  input: { readonly name: string },
+  input: {
+    readonly name: string
+    /** Whether the token is of Tajo's operators; no, unless it is said. */
+    readonly isOperator?: boolean
+  },
 ): Promise<CreatedToken> {
   return await context.database.transaction('createWorkspace', async (tx) => {
     const workspaceId = await keepWorkspace(tx, context, input)
-    return await keepToken(tx, context, { workspaceId, name: 'first token', expiresAt: null })
+    const { isOperator = false } = input
+    const name = 'first token'
+    return await keepToken(tx, context, { workspaceId, name, expiresAt: null, isOperator })
   })
 }
 

@@ -1,6 +1,6 @@
 /**
  * Opens an embedded installation to whoever owns its data directory: makes its workspace, if it has none
- * yet, and a token for it.
+ * yet, and a token for it. Who owns the directory operates the installation, so the token is an operator's.
  */
 import { findFirstWorkspaceId } from '../store/workspaces.ts'
 import { type CreatedToken, keepToken, type TokenContext } from './create-token.ts'
@@ -14,6 +14,7 @@ export async function ensureFirstToken(
     const workspaceId =
       (await findFirstWorkspaceId(tx)) ??
       (await keepWorkspace(tx, context, { name: names.workspaceName }))
-    return await keepToken(tx, context, { workspaceId, name: names.tokenName, expiresAt: null })
+    const name = names.tokenName
+    return await keepToken(tx, context, { workspaceId, name, expiresAt: null, isOperator: true })
   })
 }

@@ -36,7 +36,7 @@ export class NotFound extends Refusal {
   readonly code = 'NOT_FOUND'
   readonly field: string
 
-  constructor(what: 'sync' | 'run' | 'connection' | 'delivery in doubt', field: string) {
+  constructor(what: 'sync' | 'run' | 'connection' | 'alert' | 'delivery in doubt', field: string) {
     super(`There is no ${what} with the id that is given in ${field}.`)
     this.field = field
   }

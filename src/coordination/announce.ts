@@ -1,6 +1,6 @@
-/** Tells the bus where a run stands now, after that was committed. Best effort: the database is the truth. */
+/** Tells the bus where a run or an alert stands now, after that was committed. Best effort: the database is the truth. */
 import { progressToMessage, type RunProgress } from '../domain/progress.ts'
-import { type Bus, runChannel, WAKE_CHANNEL } from './bus.ts'
+import { ALERT_CHANNEL, type Bus, runChannel, WAKE_CHANNEL } from './bus.ts'
 
 /** Whoever watches the run hears of it; a run that is queued wakes the pools. */
 export async function announceRun(bus: Bus, progress: RunProgress): Promise<void> {
@@ -18,4 +18,9 @@ export async function announceRuns(bus: Bus, runs: readonly RunProgress[]): Prom
   if (runs.some(({ status }) => status === 'queued')) {
     await bus.publish(WAKE_CHANNEL, {})
   }
+}
+
+/** After an alert was raised, closed or acknowledged: it is sent at once, and whoever watches alerts looks. */
+export async function announceAlerts(bus: Bus): Promise<void> {
+  await bus.publish(ALERT_CHANNEL, {})
 }

@@ -31,6 +31,9 @@ export const WAKE_CHANNEL = 'runs.wake'
 /** Tells the processes that work: somebody paused a sync or canceled a run. */
 export const STOP_CHANNEL = 'runs.stop'
 
+/** Tells senders and watchers of alerts: one was raised, closed or acknowledged. */
+export const ALERT_CHANNEL = 'alerts'
+
 /** Progress of one run. */
 export function runChannel(runId: string): string {
   return `run.${runId}`

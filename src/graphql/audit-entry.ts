@@ -9,7 +9,7 @@ import {
 import { builder } from './builder.ts'
 import { type ApiContext, getActor } from './context.ts'
 import { encodeGlobalId, type IdType, parseGlobalId } from './global-id.ts'
-import { ConnectionType, RunType, SyncType } from './nodes.ts'
+import { AlertType, ConnectionType, RunType, SyncType } from './nodes.ts'
 import { resolveIdPage } from './paging.ts'
 
 const AuditSubjectTypeEnum = builder.enumType('AuditSubjectType', {
@@ -21,6 +21,7 @@ const AuditSubjectTypeEnum = builder.enumType('AuditSubjectType', {
     INTENT: { value: 'intent', description: 'A call to a destination that was in doubt.' },
     ACCESS_TOKEN: { value: 'access_token', description: 'A token.' },
     WORKSPACE: { value: 'workspace', description: 'The workspace.' },
+    ALERT: { value: 'alert', description: 'An alert.' },
   } as const satisfies Record<string, { value: AuditSubject; description: string }>,
 })
 
@@ -32,14 +33,18 @@ const ID_TYPES = {
   intent: 'Intent',
   access_token: 'AccessToken',
   workspace: 'Workspace',
+  alert: 'Alert',
 } as const satisfies Record<AuditSubject, IdType>
 
 const AuditSubjectUnion = builder.unionType('AuditSubject', {
   description: 'What was changed, where it can be asked for.',
-  types: [ConnectionType, RunType, SyncType],
+  types: [AlertType, ConnectionType, RunType, SyncType],
   resolveType: (subject) => {
     if ('draft' in subject) {
       return SyncType
+    }
+    if ('audience' in subject) {
+      return AlertType
     }
     return 'attemptAllowance' in subject ? RunType : ConnectionType
   },
@@ -96,6 +101,8 @@ async function findSubject(entry: HistoricAuditEntry, context: ApiContext) {
   switch (subjectTypeOf(entry)) {
     case 'connection':
       return await ConnectionType.getDataloader(context).load(subjectId)
+    case 'alert':
+      return await AlertType.getDataloader(context).load(subjectId)
     case 'sync':
       return await SyncType.getDataloader(context).load(subjectId)
     case 'run':

@@ -80,7 +80,8 @@ export const builder = new SchemaBuilder<ApiTypes>({
 })
 
 builder.queryType({
-  description: 'What can be read. Everything is of the workspace that the token opens.',
+  description:
+    "What can be read. Everything is of the workspace that the token opens; an operator's token sees alerts of others.",
   authScopes: { authenticated: true },
 })
 builder.mutationType({

@@ -11,6 +11,7 @@ import { type Bus, runChannel } from '../coordination/bus.ts'
 import { progressFromMessage, type RunProgress } from '../domain/progress.ts'
 import { isAfter, isFinal } from '../domain/run.ts'
 import type { Clock } from '../runtime/clock.ts'
+import { WakeUp } from '../runtime/wake-up.ts'
 
 /** Where a run stands, and the word on it where it has gone quiet. */
 export interface ToldProgress {
@@ -97,7 +98,7 @@ class NewestProgress {
   #seen: ToldProgress | null = null
   #pending: ToldProgress | null = null
   #needsSnapshot = false
-  #waiting: AbortController | null = null
+  readonly #wakeUp = new WakeUp()
 
   /** Drops what is not of the run, late, or doubled. A final state is never late: it does not change any more. */
   offer(told: ToldProgress | null, runId: string): void {
@@ -129,24 +130,12 @@ class NewestProgress {
   }
 
   wake(): void {
-    this.#waiting?.abort()
+    this.#wakeUp.wake()
   }
 
   /** True: it was woken. False: nothing happened for so long. */
-  async wait(clock: Clock, forMs: number): Promise<boolean> {
-    const waiting = new AbortController()
-    this.#waiting = waiting
-    try {
-      await clock.sleep(forMs, waiting.signal)
-      return false
-    } catch (error) {
-      if (!waiting.signal.aborted) {
-        throw error
-      }
-      return true
-    } finally {
-      this.#waiting = null
-    }
+  wait(clock: Clock, forMs: number): Promise<boolean> {
+    return this.#wakeUp.wait(clock, forMs)
   }
 }
 

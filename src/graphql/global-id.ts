@@ -8,7 +8,7 @@ import { GraphQLError } from 'graphql'
 import { InvalidInput } from '../commands/refusals.ts'
 import { isUuid } from '../domain/ids.ts'
 
-const NODE_TYPES = ['Connection', 'Run', 'Sync'] as const
+const NODE_TYPES = ['Alert', 'Connection', 'Run', 'Sync'] as const
 type NodeType = (typeof NODE_TYPES)[number]
 /** These have an id, and are no objects that can be asked for by it. */
 const ID_TYPES = [...NODE_TYPES, 'AccessToken', 'Intent', 'Record', 'Workspace'] as const
@@ -30,7 +30,8 @@ export function parseGlobalId(text: string): { readonly type: IdType; readonly i
 export function readId(type: IdType, text: string | number, field: string): string {
   const parsed = parseGlobalId(String(text))
   if (parsed?.type !== type) {
-    const reason = `It must be the id of a ${type.toLowerCase()}, such as ${encodeGlobalId(type, EXAMPLE)}.`
+    const article = /^[AEIOU]/.test(type) ? 'an' : 'a'
+    const reason = `It must be the id of ${article} ${type.toLowerCase()}, such as ${encodeGlobalId(type, EXAMPLE)}.`
     throw new InvalidInput([{ field, reason }])
   }
   return parsed.id

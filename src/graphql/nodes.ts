@@ -5,6 +5,7 @@
  * Loading only collects the ids of one tick into one statement, and remembers nothing: a second mutation
  * of one request, or a later event of a stream, must not see what was read before it.
  */
+import { findAlertsByIds, type HistoricAlert } from '../store/history/alerts.ts'
 import { findRunsByIds, type HistoricRun } from '../store/history/runs.ts'
 import {
   findConnectionsByIds,
@@ -16,6 +17,13 @@ import { builder } from './builder.ts'
 import { getActor } from './context.ts'
 
 export const COLLECT_ONLY = { cache: false }
+
+export const AlertType = builder.loadableNodeRef<HistoricAlert>('Alert', {
+  id: { resolve: (alert) => alert.id },
+  load: (ids: string[], context) => findAlertsByIds(context.parts.database, getActor(context), ids),
+  sort: (alert) => alert.id,
+  loaderOptions: COLLECT_ONLY,
+})
 
 export const ConnectionType = builder.loadableNodeRef<HistoricConnection>('Connection', {
   id: { resolve: (connection) => connection.id },

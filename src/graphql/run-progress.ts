@@ -3,13 +3,13 @@ import { NotFound } from '../commands/refusals.ts'
 import type { RunProgress } from '../domain/progress.ts'
 import { isFinal } from '../domain/run.ts'
 import { progressNote } from '../domain/run-view.ts'
-import type { Instant } from '../runtime/clock.ts'
 import { findProgress } from '../store/history/runs.ts'
 import { builder } from './builder.ts'
 import { type ApiContext, getActor, unauthenticated } from './context.ts'
 import { FailureCodeEnum } from './failure.ts'
 import { followRun } from './follow-run.ts'
 import { encodeGlobalId, readId } from './global-id.ts'
+import { KeepAliveType } from './keep-alive.ts'
 import { CountersType, RunStatusEnum } from './run-figures.ts'
 
 /** With a word on a run that has gone quiet. */
@@ -48,17 +48,6 @@ const RunProgressType = builder.objectRef<NotedProgress>('RunProgress').implemen
       description:
         'A word on a run that has gone quiet: `Waiting for a fresh progress update`. It comes as an event of its own, and goes with the next progress.',
     }),
-  }),
-})
-
-interface KeepAlive {
-  readonly at: Instant
-}
-
-const KeepAliveType = builder.objectRef<KeepAlive>('KeepAlive').implement({
-  description: 'Nothing has changed. Comes at least every 15 seconds while nothing else does.',
-  fields: (t) => ({
-    at: t.expose('at', { type: 'DateTime', description: 'When it was sent.' }),
   }),
 })
 

@@ -6,6 +6,7 @@ import { getActor } from './context.ts'
 interface Viewer {
   readonly workspaceName: string
   readonly tokenName: string
+  readonly isOperator: boolean
 }
 
 const ViewerType = builder.objectRef<Viewer>('Viewer').implement({
@@ -15,6 +16,10 @@ const ViewerType = builder.objectRef<Viewer>('Viewer').implement({
     tokenName: t.exposeString('tokenName', {
       description: 'The name of the token. What it does is audited under this name.',
     }),
+    isOperator: t.exposeBoolean('isOperator', {
+      description:
+        "Whether the token is of Tajo's operators: then it sees the alerts for them, of all workspaces.",
+    }),
   }),
 })
 
@@ -23,9 +28,9 @@ builder.queryField('viewer', (t) =>
     type: ViewerType,
     description: 'Who asks.',
     resolve: async (_root, _args, context) => {
-      const { workspaceId, tokenName } = getActor(context)
+      const { workspaceId, tokenName, isOperator } = getActor(context)
       const workspaceName = await findWorkspaceName(context.parts.database, workspaceId)
-      return { workspaceName: workspaceName ?? '', tokenName }
+      return { workspaceName: workspaceName ?? '', tokenName, isOperator }
     },
   }),
 )

@@ -69,3 +69,33 @@ export function noticeClosing(closed: SQL): SQL {
     from ${closed} as closed
     join alert_notice as opened on opened.alert_id = closed.id and opened.event = 'opened'`
 }
+
+/** False: it was acknowledged before. Null: who asks sees no such alert. */
+export async function acknowledge(
+  db: Handle,
+  alertId: string,
+  by: {
+    readonly workspaceId: string
+    readonly isOperator: boolean
+    /** The name of the token. */
+    readonly tokenName: string
+  },
+): Promise<boolean | null> {
+  const [row] = await db.rows<{ readonly isNew: boolean }>(sql`/* alerts.acknowledge */
+    with seen as (
+      select id
+      from alert
+      where id = ${alertId}::uuid
+        and ((audience = 'workspace' and workspace_id = ${by.workspaceId}::uuid)
+             or (audience = 'tajo' and ${by.isOperator}::boolean))
+    ),
+    acknowledged as (
+      update alert
+      set acknowledged_at = now(), acknowledged_by = ${by.tokenName}
+      from seen
+      where alert.id = seen.id and alert.acknowledged_at is null
+      returning alert.id
+    )
+    select exists (select from acknowledged) as "isNew" from seen`)
+  return row?.isNew ?? null
+}

@@ -3,7 +3,15 @@ import type { JsonObject } from '../domain/json.ts'
 import type { Handle } from './database.ts'
 import { auditEntry } from './schema.ts'
 
-const AUDIT_SUBJECTS = ['connection', 'sync', 'run', 'intent', 'access_token', 'workspace'] as const
+const AUDIT_SUBJECTS = [
+  'connection',
+  'sync',
+  'run',
+  'intent',
+  'access_token',
+  'workspace',
+  'alert',
+] as const
 export type AuditSubject = (typeof AUDIT_SUBJECTS)[number]
 
 export interface NewAuditEntry {

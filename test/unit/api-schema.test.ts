@@ -70,6 +70,7 @@ describe('the schema', () => {
   it('gives every mutation one input, and a result that can be a refusal', () => {
     const mutations = Object.values(apiSchema.getMutationType()?.getFields() ?? {})
     expect(mutations.map(({ name }) => name).sort()).toEqual([
+      'acknowledgeAlert',
       'cancelRun',
       'createConnection',
       'createSync',

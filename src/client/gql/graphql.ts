@@ -20,6 +20,115 @@ export type Scalars = {
   JSON: { input: unknown; output: unknown; }
 };
 
+/** An alert that somebody looks after. */
+export type AcknowledgeAlertInput = {
+  /** The id of the alert. */
+  alertId: Scalars['ID']['input'];
+};
+
+/** What the mutation did, or why it was refused. A refusal changed nothing. */
+export type AcknowledgeAlertResult = AcknowledgedAlert | InvalidInput | NotFound;
+
+/** The alert after it was acknowledged. */
+export type AcknowledgedAlert = {
+  __typename?: 'AcknowledgedAlert';
+  /** The alert. */
+  alert: Alert;
+  /** `DONE`, or `NOOP`: somebody acknowledged it before. */
+  status: CommandStatus;
+};
+
+/** Something that will not mend itself. An incident has one alert, which opens once and closes when the incident is over. */
+export type Alert = Node & {
+  __typename?: 'Alert';
+  /** Since when somebody looks after it; null: nobody has said so. */
+  acknowledgedAt?: Maybe<Scalars['DateTime']['output']>;
+  /** The name of the token that said so; null: none has. */
+  acknowledgedBy?: Maybe<Scalars['String']['output']>;
+  /** Whom it is for. */
+  audience: AlertAudience;
+  /** When its incident was over; null while it is open. */
+  closedAt?: Maybe<Scalars['DateTime']['output']>;
+  /** Why its incident is over, as one sentence; null while it is open. */
+  closing?: Maybe<Scalars['String']['output']>;
+  /** The figures behind it; which ones depends on its kind. */
+  facts: Scalars['JSON']['output'];
+  /** Unique among all objects; to be treated as opaque. */
+  id: Scalars['ID']['output'];
+  /** Whether its incident goes on. */
+  isOpen: Scalars['Boolean']['output'];
+  /** What it tells of. */
+  kind: AlertKind;
+  /** What happened, what to do and who has to do it, in full sentences. */
+  message: Scalars['String']['output'];
+  /** When it was raised. */
+  openedAt: Scalars['DateTime']['output'];
+  /** The run that raised it; null for none, and for one of another workspace. */
+  run?: Maybe<Run>;
+  /** How grave it is. */
+  severity: AlertSeverity;
+  /** The sync it is about; null for none, and for one of another workspace. */
+  sync?: Maybe<Sync>;
+  /** What happened, in a few words. */
+  title: Scalars['String']['output'];
+  /** The workspace it is about. For operators it may be another one than theirs. */
+  workspaceName: Scalars['String']['output'];
+};
+
+/** Whom an alert is for. */
+export type AlertAudience =
+  /** Tajo's operators, who see it with an operator's token. */
+  | 'TAJO'
+  /** The people of the workspace. */
+  | 'WORKSPACE';
+
+/** What became of an alert. */
+export type AlertChange =
+  /** Somebody looks after it. */
+  | 'ACKNOWLEDGED'
+  /** Its incident is over. Of one that was over as soon as it was raised, this is the only event. */
+  | 'CLOSED'
+  /** It was open when the stream began. */
+  | 'OPEN'
+  /** It was raised. */
+  | 'OPENED';
+
+/** What is sent while alerts are watched. */
+export type AlertEvent = AlertUpdate | KeepAlive;
+
+/** Which alerts to list. What is not given does not restrict. */
+export type AlertFilter = {
+  /** Only those that are open, or only those that are over. */
+  isOpen?: InputMaybe<Scalars['Boolean']['input']>;
+  /** Alerts of this kind. */
+  kind?: InputMaybe<AlertKind>;
+  /** Alerts that are so grave. */
+  severity?: InputMaybe<AlertSeverity>;
+};
+
+/** What an alert tells of. Kinds may be added. */
+export type AlertKind =
+  /** A sync was paused after failed runs in a row: mend the cause, then publish it. */
+  | 'CIRCUIT_BREAKER_TRIPPED'
+  /** Nothing of a workspace succeeds any more, or its runs are not taken up. */
+  | 'WORKSPACE_SILENT';
+
+/** How grave an alert is. */
+export type AlertSeverity =
+  /** Something does not run any more until somebody acts. */
+  | 'CRITICAL'
+  /** Somebody should look at it. */
+  | 'WARNING';
+
+/** That an alert is there, or has changed. */
+export type AlertUpdate = {
+  __typename?: 'AlertUpdate';
+  /** The alert, as it stands now. */
+  alert: Alert;
+  /** What became of it. */
+  change: AlertChange;
+};
+
 /** A run of this sync is queued or running. */
 export type AlreadyRunning = Refusal & {
   __typename?: 'AlreadyRunning';
@@ -112,12 +221,14 @@ export type AuditFilter = {
 };
 
 /** What was changed, where it can be asked for. */
-export type AuditSubject = Connection | Run | Sync;
+export type AuditSubject = Alert | Connection | Run | Sync;
 
 /** What kind of thing was changed. */
 export type AuditSubjectType =
   /** A token. */
   | 'ACCESS_TOKEN'
+  /** An alert. */
+  | 'ALERT'
   /** A connection. */
   | 'CONNECTION'
   /** A call to a destination that was in doubt. */
@@ -538,6 +649,8 @@ export type KeepAlive = {
 /** What can be done. Each mutation is one transaction: done as a whole, or refused. */
 export type Mutation = {
   __typename?: 'Mutation';
+  /** Says that somebody looks after an alert. Nothing else changes: it closes when its incident is over. */
+  acknowledgeAlert: AcknowledgeAlertResult;
   /** Ends a run. A queued one, also one that waits for its next attempt, ends at once; a running one at its next safe point. */
   cancelRun: CancelRunResult;
   /** Connects a tool. */
@@ -568,6 +681,12 @@ export type Mutation = {
   settleDelivery: SettleDeliveryResult;
   /** Changes the draft of a sync. What runs is the published version. */
   updateSync: UpdateSyncResult;
+};
+
+
+/** What can be done. Each mutation is one transaction: done as a whole, or refused. */
+export type MutationAcknowledgeAlertArgs = {
+  input: AcknowledgeAlertInput;
 };
 
 
@@ -764,9 +883,11 @@ export type PublishSyncInput = {
 /** What the mutation did, or why it was refused. A refusal changed nothing. */
 export type PublishSyncResult = ChangedMeanwhile | ChangedSync | InvalidInput | NotFound | SyncStillPausing;
 
-/** What can be read. Everything is of the workspace that the token opens. */
+/** What can be read. Everything is of the workspace that the token opens; an operator's token sees alerts of others. */
 export type Query = {
   __typename?: 'Query';
+  /** The alerts that are meant for who asks, newest first: those of the workspace; with an operator's token those for Tajo besides, of all workspaces. */
+  alerts: QueryAlertsConnection;
   /** What was changed in the workspace, by whom and why, newest first. */
   auditEntries: QueryAuditEntriesConnection;
   /** The connections of the workspace, newest first. */
@@ -794,7 +915,17 @@ export type Query = {
 };
 
 
-/** What can be read. Everything is of the workspace that the token opens. */
+/** What can be read. Everything is of the workspace that the token opens; an operator's token sees alerts of others. */
+export type QueryAlertsArgs = {
+  after?: InputMaybe<Scalars['String']['input']>;
+  before?: InputMaybe<Scalars['String']['input']>;
+  filter?: InputMaybe<AlertFilter>;
+  first?: InputMaybe<Scalars['Int']['input']>;
+  last?: InputMaybe<Scalars['Int']['input']>;
+};
+
+
+/** What can be read. Everything is of the workspace that the token opens; an operator's token sees alerts of others. */
 export type QueryAuditEntriesArgs = {
   after?: InputMaybe<Scalars['String']['input']>;
   before?: InputMaybe<Scalars['String']['input']>;
@@ -804,7 +935,7 @@ export type QueryAuditEntriesArgs = {
 };
 
 
-/** What can be read. Everything is of the workspace that the token opens. */
+/** What can be read. Everything is of the workspace that the token opens; an operator's token sees alerts of others. */
 export type QueryConnectionsArgs = {
   after?: InputMaybe<Scalars['String']['input']>;
   before?: InputMaybe<Scalars['String']['input']>;
@@ -813,13 +944,13 @@ export type QueryConnectionsArgs = {
 };
 
 
-/** What can be read. Everything is of the workspace that the token opens. */
+/** What can be read. Everything is of the workspace that the token opens; an operator's token sees alerts of others. */
 export type QueryCursorResetPreviewArgs = {
   syncId: Scalars['ID']['input'];
 };
 
 
-/** What can be read. Everything is of the workspace that the token opens. */
+/** What can be read. Everything is of the workspace that the token opens; an operator's token sees alerts of others. */
 export type QueryFailuresArgs = {
   after?: InputMaybe<Scalars['String']['input']>;
   before?: InputMaybe<Scalars['String']['input']>;
@@ -829,19 +960,19 @@ export type QueryFailuresArgs = {
 };
 
 
-/** What can be read. Everything is of the workspace that the token opens. */
+/** What can be read. Everything is of the workspace that the token opens; an operator's token sees alerts of others. */
 export type QueryNodeArgs = {
   id: Scalars['ID']['input'];
 };
 
 
-/** What can be read. Everything is of the workspace that the token opens. */
+/** What can be read. Everything is of the workspace that the token opens; an operator's token sees alerts of others. */
 export type QueryRunArgs = {
   id: Scalars['ID']['input'];
 };
 
 
-/** What can be read. Everything is of the workspace that the token opens. */
+/** What can be read. Everything is of the workspace that the token opens; an operator's token sees alerts of others. */
 export type QueryRunsArgs = {
   after?: InputMaybe<Scalars['String']['input']>;
   before?: InputMaybe<Scalars['String']['input']>;
@@ -851,7 +982,7 @@ export type QueryRunsArgs = {
 };
 
 
-/** What can be read. Everything is of the workspace that the token opens. */
+/** What can be read. Everything is of the workspace that the token opens; an operator's token sees alerts of others. */
 export type QuerySchedulePreviewArgs = {
   after: Scalars['DateTime']['input'];
   first?: InputMaybe<Scalars['Int']['input']>;
@@ -859,18 +990,36 @@ export type QuerySchedulePreviewArgs = {
 };
 
 
-/** What can be read. Everything is of the workspace that the token opens. */
+/** What can be read. Everything is of the workspace that the token opens; an operator's token sees alerts of others. */
 export type QuerySyncArgs = {
   id: Scalars['ID']['input'];
 };
 
 
-/** What can be read. Everything is of the workspace that the token opens. */
+/** What can be read. Everything is of the workspace that the token opens; an operator's token sees alerts of others. */
 export type QuerySyncsArgs = {
   after?: InputMaybe<Scalars['String']['input']>;
   before?: InputMaybe<Scalars['String']['input']>;
   first?: InputMaybe<Scalars['Int']['input']>;
   last?: InputMaybe<Scalars['Int']['input']>;
+};
+
+/** One page of a list, newest entries first. */
+export type QueryAlertsConnection = {
+  __typename?: 'QueryAlertsConnection';
+  /** The entries of the page. */
+  edges: Array<QueryAlertsConnectionEdge>;
+  /** Where the page lies in the list. */
+  pageInfo: PageInfo;
+};
+
+/** One entry of a page. */
+export type QueryAlertsConnectionEdge = {
+  __typename?: 'QueryAlertsConnectionEdge';
+  /** Where the entry lies in the list; to be treated as opaque. */
+  cursor: Scalars['String']['output'];
+  /** The entry itself. */
+  node: Alert;
 };
 
 /** One page of a list, newest entries first. */
@@ -1401,6 +1550,8 @@ export type StartedRun = {
 /** What can be watched, over server-sent events or a WebSocket. */
 export type Subscription = {
   __typename?: 'Subscription';
+  /** Watches the alerts that are meant for who asks: first those that are open, oldest first, then a keep-alive, then each change. A stream that broke is opened again: it begins with what is open then. */
+  alerts: AlertEvent;
   /** Follows a run: where it stands now, then what changes. Its terminal event comes once, and the stream completes. */
   runProgress: RunProgressEvent;
 };
@@ -1671,11 +1822,45 @@ export type UpdateSyncResult = ChangedMeanwhile | ChangedSync | InvalidInput | N
 /** Who asks: a token, and the workspace that it opens. */
 export type Viewer = {
   __typename?: 'Viewer';
+  /** Whether the token is of Tajo's operators: then it sees the alerts for them, of all workspaces. */
+  isOperator: Scalars['Boolean']['output'];
   /** The name of the token. What it does is audited under this name. */
   tokenName: Scalars['String']['output'];
   /** The name of the workspace. */
   workspaceName: Scalars['String']['output'];
 };
+
+export type AlertsQueryVariables = Exact<{
+  first?: InputMaybe<Scalars['Int']['input']>;
+  after?: InputMaybe<Scalars['String']['input']>;
+  last?: InputMaybe<Scalars['Int']['input']>;
+  before?: InputMaybe<Scalars['String']['input']>;
+  filter?: InputMaybe<AlertFilter>;
+}>;
+
+
+export type AlertsQuery = { __typename?: 'Query', alerts: { __typename?: 'QueryAlertsConnection', edges: Array<{ __typename?: 'QueryAlertsConnectionEdge', cursor: string, node: { __typename?: 'Alert', id: string, audience: AlertAudience, severity: AlertSeverity, kind: AlertKind, title: string, message: string, facts: unknown, workspaceName: string, isOpen: boolean, openedAt: string, closedAt?: string | null, closing?: string | null, acknowledgedAt?: string | null, acknowledgedBy?: string | null, sync?: { __typename?: 'Sync', id: string } | null, run?: { __typename?: 'Run', id: string } | null } }>, pageInfo: { __typename?: 'PageInfo', hasNextPage: boolean, endCursor?: string | null } } };
+
+export type WholeAlertFragment = { __typename?: 'Alert', id: string, audience: AlertAudience, severity: AlertSeverity, kind: AlertKind, title: string, message: string, facts: unknown, workspaceName: string, isOpen: boolean, openedAt: string, closedAt?: string | null, closing?: string | null, acknowledgedAt?: string | null, acknowledgedBy?: string | null, sync?: { __typename?: 'Sync', id: string } | null, run?: { __typename?: 'Run', id: string } | null };
+
+export type AcknowledgeAlertMutationVariables = Exact<{
+  alertId: Scalars['ID']['input'];
+}>;
+
+
+export type AcknowledgeAlertMutation = { __typename?: 'Mutation', acknowledgeAlert:
+    | { __typename: 'AcknowledgedAlert', done: CommandStatus, alert: { __typename?: 'Alert', id: string, audience: AlertAudience, severity: AlertSeverity, kind: AlertKind, title: string, message: string, facts: unknown, workspaceName: string, isOpen: boolean, openedAt: string, closedAt?: string | null, closing?: string | null, acknowledgedAt?: string | null, acknowledgedBy?: string | null, sync?: { __typename?: 'Sync', id: string } | null, run?: { __typename?: 'Run', id: string } | null } }
+    | { __typename: 'InvalidInput', message: string, problems: Array<{ __typename?: 'InputProblem', field: string, reason: string }> }
+    | { __typename: 'NotFound', field: string, message: string }
+   };
+
+export type WatchAlertsSubscriptionVariables = Exact<{ [key: string]: never; }>;
+
+
+export type WatchAlertsSubscription = { __typename?: 'Subscription', alerts:
+    | { __typename: 'AlertUpdate', change: AlertChange, alert: { __typename?: 'Alert', id: string, audience: AlertAudience, severity: AlertSeverity, kind: AlertKind, title: string, message: string, facts: unknown, workspaceName: string, isOpen: boolean, openedAt: string, closedAt?: string | null, closing?: string | null, acknowledgedAt?: string | null, acknowledgedBy?: string | null, sync?: { __typename?: 'Sync', id: string } | null, run?: { __typename?: 'Run', id: string } | null } }
+    | { __typename: 'KeepAlive', at: string }
+   };
 
 export type AuditEntriesQueryVariables = Exact<{
   first?: InputMaybe<Scalars['Int']['input']>;
@@ -1687,6 +1872,7 @@ export type AuditEntriesQueryVariables = Exact<{
 
 
 export type AuditEntriesQuery = { __typename?: 'Query', auditEntries: { __typename?: 'QueryAuditEntriesConnection', edges: Array<{ __typename?: 'QueryAuditEntriesConnectionEdge', cursor: string, node: { __typename?: 'AuditEntry', at: string, actor: string, action: string, reason?: string | null, subjectType: AuditSubjectType, subjectId: string, before?: unknown | null, after?: unknown | null, subject?:
+          | { __typename: 'Alert' }
           | { __typename: 'Connection', id: string, name: string }
           | { __typename: 'Run', id: string, status: RunStatus }
           | { __typename: 'Sync', id: string, name: string }
@@ -1719,7 +1905,7 @@ export type ReconnectConnectionMutation = { __typename?: 'Mutation', reconnectCo
 export type ViewerQueryVariables = Exact<{ [key: string]: never; }>;
 
 
-export type ViewerQuery = { __typename?: 'Query', viewer: { __typename?: 'Viewer', workspaceName: string, tokenName: string } };
+export type ViewerQuery = { __typename?: 'Query', viewer: { __typename?: 'Viewer', workspaceName: string, tokenName: string, isOperator: boolean } };
 
 export type SyncQueryVariables = Exact<{
   id: Scalars['ID']['input'];
@@ -1770,6 +1956,7 @@ export type NodeQueryVariables = Exact<{
 
 
 export type NodeQuery = { __typename?: 'Query', node?:
+    | { __typename: 'Alert', id: string }
     | { __typename: 'Connection', id: string }
     | { __typename: 'Run', id: string }
     | { __typename: 'Sync', id: string }
@@ -2081,6 +2268,30 @@ export class TypedDocumentString<TResult, TVariables>
     return this.value;
   }
 }
+export const WholeAlertFragmentDoc = new TypedDocumentString(`
+    fragment WholeAlert on Alert {
+  id
+  audience
+  severity
+  kind
+  title
+  message
+  facts
+  workspaceName
+  sync {
+    id
+  }
+  run {
+    id
+  }
+  isOpen
+  openedAt
+  closedAt
+  closing
+  acknowledgedAt
+  acknowledgedBy
+}
+    `, {"fragmentName":"WholeAlert"}) as unknown as TypedDocumentString<WholeAlertFragment, unknown>;
 export const ConnectionChangedFragmentDoc = new TypedDocumentString(`
     fragment ConnectionChanged on ChangedConnection {
   done: status
@@ -2247,6 +2458,145 @@ export const DoubtFragmentDoc = new TypedDocumentString(`
   }
 }
     `, {"fragmentName":"Doubt"}) as unknown as TypedDocumentString<DoubtFragment, unknown>;
+export const AlertsDocument = new TypedDocumentString(`
+    query Alerts($first: Int, $after: String, $last: Int, $before: String, $filter: AlertFilter) {
+  alerts(
+    first: $first
+    after: $after
+    last: $last
+    before: $before
+    filter: $filter
+  ) {
+    edges {
+      cursor
+      node {
+        ...WholeAlert
+      }
+    }
+    pageInfo {
+      hasNextPage
+      endCursor
+    }
+  }
+}
+    fragment WholeAlert on Alert {
+  id
+  audience
+  severity
+  kind
+  title
+  message
+  facts
+  workspaceName
+  sync {
+    id
+  }
+  run {
+    id
+  }
+  isOpen
+  openedAt
+  closedAt
+  closing
+  acknowledgedAt
+  acknowledgedBy
+}`) as unknown as TypedDocumentString<AlertsQuery, AlertsQueryVariables>;
+export const AcknowledgeAlertDocument = new TypedDocumentString(`
+    mutation AcknowledgeAlert($alertId: ID!) {
+  acknowledgeAlert(input: {alertId: $alertId}) {
+    __typename
+    ... on AcknowledgedAlert {
+      done: status
+      alert {
+        ...WholeAlert
+      }
+    }
+    ...Refused
+  }
+}
+    fragment WholeAlert on Alert {
+  id
+  audience
+  severity
+  kind
+  title
+  message
+  facts
+  workspaceName
+  sync {
+    id
+  }
+  run {
+    id
+  }
+  isOpen
+  openedAt
+  closedAt
+  closing
+  acknowledgedAt
+  acknowledgedBy
+}
+fragment Refused on Refusal {
+  message
+  ... on InvalidInput {
+    problems {
+      field
+      reason
+    }
+  }
+  ... on NotFound {
+    field
+  }
+  ... on AlreadyRunning {
+    runId
+  }
+  ... on NothingToRetry {
+    latestRetryId
+  }
+  ... on DeliveryInFlight {
+    settleableAt
+  }
+  ... on AlreadySettled {
+    outcome
+  }
+}`) as unknown as TypedDocumentString<AcknowledgeAlertMutation, AcknowledgeAlertMutationVariables>;
+export const WatchAlertsDocument = new TypedDocumentString(`
+    subscription WatchAlerts {
+  alerts {
+    __typename
+    ... on AlertUpdate {
+      change
+      alert {
+        ...WholeAlert
+      }
+    }
+    ... on KeepAlive {
+      at
+    }
+  }
+}
+    fragment WholeAlert on Alert {
+  id
+  audience
+  severity
+  kind
+  title
+  message
+  facts
+  workspaceName
+  sync {
+    id
+  }
+  run {
+    id
+  }
+  isOpen
+  openedAt
+  closedAt
+  closing
+  acknowledgedAt
+  acknowledgedBy
+}`) as unknown as TypedDocumentString<WatchAlertsSubscription, WatchAlertsSubscriptionVariables>;
 export const AuditEntriesDocument = new TypedDocumentString(`
     query AuditEntries($first: Int, $after: String, $last: Int, $before: String, $filter: AuditFilter) {
   auditEntries(
@@ -2400,6 +2750,7 @@ export const ViewerDocument = new TypedDocumentString(`
   viewer {
     workspaceName
     tokenName
+    isOperator
   }
 }
     `) as unknown as TypedDocumentString<ViewerQuery, ViewerQueryVariables>;

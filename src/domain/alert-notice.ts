@@ -1,0 +1,94 @@
+/**
+ * What becomes of a notice: one message of an alert, on its way to one channel.
+ *
+ * Invariants: it is tried until the channel took it, or for three days; who may have got an earlier try is
+ * told so with the next one.
+ */
+
+import type { AlertAudience, AlertEvent, AlertKind, AlertSeverity } from './alert.ts'
+import type { JsonObject } from './json.ts'
+
+/** Longest that one try may take. */
+export const ALERT_SEND_DEADLINE_MS = 10_000
+/** How long a try is a process's own; far more than its deadline, so that only a dead or stopped one overruns. */
+export const ALERT_CLAIM_LIFE_MS = 120_000
+
+const FIRST_WAIT_MS = 30_000
+const LONGEST_WAIT_MS = 3_600_000
+const GIVE_UP_AFTER_MS = 3 * 24 * 3_600_000
+
+/** What a channel is given to send. */
+export interface AlertNotice {
+  /** The same for every try. */
+  readonly id: string
+  readonly event: AlertEvent
+  /** An earlier try may have arrived: its process died on the way, or nobody answered it. */
+  readonly isRepetition: boolean
+  readonly alert: NoticedAlert
+}
+
+export interface NoticedAlert {
+  readonly id: string
+  readonly workspaceId: string
+  readonly workspaceName: string
+  readonly audience: AlertAudience
+  readonly severity: AlertSeverity
+  readonly kind: AlertKind
+  readonly incident: string
+  readonly syncId: string | null
+  readonly syncName: string | null
+  readonly runId: string | null
+  readonly title: string
+  readonly message: string
+  readonly facts: JsonObject
+  /** As in RFC 3339. */
+  readonly openedAt: string
+  /** Null: it was open when the notice was read. */
+  readonly closedAt: string | null
+  readonly closing: string | null
+}
+
+/** What a channel knows of a try. `reason`: a sentence without secrets and personal data. */
+export type SendOutcome =
+  | { readonly kind: 'sent' }
+  /** It is known not to have arrived. */
+  | { readonly kind: 'refused'; readonly reason: string }
+  /** It may have arrived. */
+  | { readonly kind: 'unknown'; readonly reason: string }
+  /** Whoever was to get it wants nothing any more. */
+  | { readonly kind: 'gone'; readonly reason: string }
+
+export interface Try {
+  /** How many were begun, this one included. */
+  readonly tries: number
+  /** Since the notice was written. */
+  readonly ageMs: number
+  readonly isRepetition: boolean
+}
+
+export type NoticeDecision =
+  | { readonly kind: 'mark_sent' }
+  | {
+      readonly kind: 'postpone'
+      readonly waitMs: number
+      /** Whether the next try is a repetition. */
+      readonly mayHaveArrived: boolean
+      readonly reason: string
+    }
+  | { readonly kind: 'give_up'; readonly reason: string }
+
+export function decideNotice(outcome: SendOutcome, done: Try): NoticeDecision {
+  if (outcome.kind === 'sent') {
+    return { kind: 'mark_sent' }
+  }
+  const { reason } = outcome
+  if (outcome.kind === 'gone' || done.ageMs >= GIVE_UP_AFTER_MS) {
+    return { kind: 'give_up', reason }
+  }
+  return {
+    kind: 'postpone',
+    waitMs: Math.min(FIRST_WAIT_MS * 2 ** (done.tries - 1), LONGEST_WAIT_MS),
+    mayHaveArrived: outcome.kind === 'unknown' || done.isRepetition,
+    reason,
+  }
+}

@@ -1,0 +1,153 @@
+/** Notices that are due: whose they are, in which order, and what became of them. */
+import { sql } from 'drizzle-orm'
+import { beforeEach, describe, expect, it } from 'vitest'
+import {
+  type ClaimedNotice,
+  claimNotice,
+  giveUpNotice,
+  markNoticeSent,
+  postponeNotice,
+} from '../../src/store/alert-notices.ts'
+import { close, listNotices, passTime, raise } from '../support/alerts.ts'
+import { DATABASE_KINDS, useDatabase } from '../support/databases.ts'
+import { seedSync } from '../support/store-seed.ts'
+
+const CLAIM_LIFE_MS = 120_000
+
+describe.each(DATABASE_KINDS)('notices on %s', (kind) => {
+  const database = useDatabase(kind)
+  beforeEach(async () => {
+    await database().rows(sql`delete from alert_notice`)
+  })
+  const claim = async (): Promise<ClaimedNotice> => {
+    const notice = await claimNotice(database(), 'webhook')
+    if (notice === null) {
+      throw new Error('No notice is due.')
+    }
+    return notice
+  }
+
+  it('come with all that is to be told of their alert', async () => {
+    const { workspaceId, syncId } = await seedSync(database())
+    const alert = await raise(database(), { workspaceId, syncId }, ['webhook'])
+    const notice = await claim()
+    const { workspaceName: _, ...told } = alert
+    expect(notice).toEqual({
+      id: expect.any(String),
+      event: 'opened',
+      tries: 1,
+      ageMs: expect.any(Number),
+      isRepetition: false,
+      alert: {
+        ...told,
+        workspaceName: 'Test',
+        syncName: `sync ${syncId}`,
+        openedAt: expect.stringMatching(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/),
+        closedAt: null,
+        closing: null,
+      },
+    })
+    expect(notice.ageMs).toBeGreaterThanOrEqual(0)
+  })
+
+  it('are one claim’s at a time; after it ran out the next one knows that it may be a repetition', async () => {
+    await raise(database(), {}, ['webhook'])
+    const first = await claim()
+    expect(await claimNotice(database(), 'webhook')).toBeNull()
+    await passTime(database(), CLAIM_LIFE_MS - 10_000)
+    expect(await claimNotice(database(), 'webhook')).toBeNull()
+    await passTime(database(), 10_001)
+    expect(await claim()).toMatchObject({ id: first.id, tries: 2, isRepetition: true })
+  })
+
+  it('are of their own channel only', async () => {
+    await raise(database(), {}, ['log'])
+    expect(await claimNotice(database(), 'webhook')).toBeNull()
+    expect(await claimNotice(database(), 'log')).not.toBeNull()
+  })
+
+  it('that were sent or given up are over', async () => {
+    const [one, two] = [
+      await raise(database(), {}, ['webhook']),
+      await raise(database(), {}, ['webhook']),
+    ]
+    expect(await markNoticeSent(database(), await claim())).toBe(true)
+    expect(await giveUpNotice(database(), await claim(), 'It is gone.')).toBe(true)
+    await passTime(database(), 1_000_000)
+    expect(await claimNotice(database(), 'webhook')).toBeNull()
+    expect(await listNotices(database(), one)).toMatchObject([{ isSent: true, isGivenUp: false }])
+    expect(await listNotices(database(), two)).toMatchObject([
+      { isSent: false, isGivenUp: true, lastError: 'It is gone.' },
+    ])
+  })
+
+  it.each([true, false])(
+    'that are postponed wait; may it have arrived (%s), the next try says so',
+    async (mayHaveArrived) => {
+      await raise(database(), {}, ['webhook'])
+      const first = await claim()
+      const postponed = { waitMs: 30_000, mayHaveArrived, reason: 'Not now.' }
+      expect(await postponeNotice(database(), first, postponed)).toBe(true)
+      await passTime(database(), 29_000)
+      expect(await claimNotice(database(), 'webhook')).toBeNull()
+      await passTime(database(), 1_001)
+      expect(await claim()).toMatchObject({ id: first.id, tries: 2, isRepetition: mayHaveArrived })
+    },
+  )
+
+  it('whose claim was lost are changed by nobody who had it', async () => {
+    const alert = await raise(database(), {}, ['webhook'])
+    const lost = await claim()
+    await passTime(database(), CLAIM_LIFE_MS + 1)
+    const held = await claim()
+    const postponed = { waitMs: 0, mayHaveArrived: false, reason: 'Not now.' }
+    expect(await markNoticeSent(database(), lost)).toBe(false)
+    expect(await postponeNotice(database(), lost, postponed)).toBe(false)
+    expect(await giveUpNotice(database(), lost, 'Never.')).toBe(false)
+    expect(await listNotices(database(), alert)).toMatchObject([
+      { isSent: false, isGivenUp: false, tries: 2 },
+    ])
+    expect(await markNoticeSent(database(), held)).toBe(true)
+    expect(await giveUpNotice(database(), held, 'Never.')).toBe(false)
+  })
+
+  it.each(['sent', 'given up'])(
+    'tell that an alert is over only once its opening was %s',
+    async (end) => {
+      const alert = await raise(database(), {}, ['webhook'])
+      const opened = await claim()
+      await close(database(), alert)
+      expect(await claimNotice(database(), 'webhook')).toBeNull()
+      const postponed = { waitMs: 30_000, mayHaveArrived: false, reason: 'Not now.' }
+      await postponeNotice(database(), opened, postponed)
+      expect(await claimNotice(database(), 'webhook')).toBeNull()
+      await passTime(database(), 30_001)
+      const again = await claim()
+      expect(again).toMatchObject({ event: 'opened', alert: { closing: 'A run has succeeded.' } })
+      await (end === 'sent'
+        ? markNoticeSent(database(), again)
+        : giveUpNotice(database(), again, 'Never.'))
+      expect(await claim()).toMatchObject({
+        event: 'closed',
+        alert: { id: alert.id, closedAt: expect.any(String), closing: 'A run has succeeded.' },
+      })
+    },
+  )
+
+  it('are taken by one each of many that ask at once', async () => {
+    const alerts = 20
+    for (let n = 0; n < alerts; n += 1) {
+      await raise(database(), {}, ['webhook'])
+    }
+    const claimed: string[] = []
+    const take = async () => {
+      for (let notice = await claimNotice(database(), 'webhook'); notice; ) {
+        claimed.push(notice.id)
+        notice = await claimNotice(database(), 'webhook')
+      }
+    }
+    await Promise.all(Array.from({ length: 8 }, take))
+    expect(claimed).toHaveLength(alerts)
+    expect(new Set(claimed).size).toBe(alerts)
+  })
+})

@@ -1,0 +1,318 @@
+/** The senders of alerts: their channels apart from each other, and several of them on one database. */
+import { sql } from 'drizzle-orm'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { announceAlerts } from '../../src/coordination/announce.ts'
+import { createMemoryBus } from '../../src/coordination/memory/bus.ts'
+import type { AlertChannel } from '../../src/domain/alert.ts'
+import type { AlertNotice, SendOutcome } from '../../src/domain/alert-notice.ts'
+import { systemClock } from '../../src/runtime/clock.ts'
+import { AlertSender, type AlertSenderOptions } from '../../src/watch/alert-sender.ts'
+import type { Channel } from '../../src/watch/channels/channel.ts'
+import { close, listNotices, passTime, raise } from '../support/alerts.ts'
+import { createCutDatabase } from '../support/cut-database.ts'
+import { ENGINE_DATABASE_KINDS, useDatabase } from '../support/databases.ts'
+import { createRecordingLogger, type RecordingLogger } from '../support/recording-logger.ts'
+import { createSignal } from '../support/signal.ts'
+
+const SENT: SendOutcome = { kind: 'sent' }
+const REFUSED: SendOutcome = { kind: 'refused', reason: 'It answered with status 500.' }
+const HOUR_MS = 3_600_000
+/** So long that no test lives to see a poll: what is sent was woken for. */
+const NO_POLL_MS = 10 * 60_000
+
+type ScriptedSend = (notice: AlertNotice, signal: AbortSignal) => Promise<SendOutcome>
+
+/** A channel that does as it is told, and keeps what it was given. */
+class ScriptedChannel implements Channel {
+  readonly name: AlertChannel
+  readonly given: AlertNotice[] = []
+  next: ScriptedSend = () => Promise.resolve(SENT)
+
+  constructor(name: AlertChannel) {
+    this.name = name
+  }
+
+  send(notice: AlertNotice, signal: AbortSignal): Promise<SendOutcome> {
+    this.given.push(notice)
+    return this.next(notice, signal)
+  }
+
+  /** Resolves when it has been given so many. */
+  async got(count: number): Promise<readonly AlertNotice[]> {
+    await expect.poll(() => this.given.length, { timeout: 10_000 }).toBeGreaterThanOrEqual(count)
+    return this.given
+  }
+}
+
+describe.each(ENGINE_DATABASE_KINDS)('the sender of alerts on %s', (kind) => {
+  const database = useDatabase(kind)
+  const started: AlertSender[] = []
+  let logger: RecordingLogger
+  let bus: ReturnType<typeof createMemoryBus>
+
+  beforeEach(async () => {
+    logger = createRecordingLogger()
+    bus = createMemoryBus(logger)
+    await database().rows(sql`delete from alert_notice`)
+  })
+  afterEach(async () => {
+    await Promise.all(started.splice(0).map((sender) => sender.stop()))
+  })
+  const start = async (
+    channels: readonly Channel[],
+    given: Partial<AlertSenderOptions> = {},
+  ): Promise<AlertSender> => {
+    const parts = { database: database(), bus, clock: systemClock, logger }
+    const sender = new AlertSender({ ...parts, channels, pollMs: NO_POLL_MS, ...given })
+    started.push(sender)
+    await sender.start()
+    return sender
+  }
+  const wake = () => announceAlerts(bus)
+  const whenRecorded = async (alert: { readonly id: string }, expected: readonly object[]) => {
+    await expect
+      .poll(() => listNotices(database(), alert), { timeout: 10_000 })
+      .toMatchObject(expected)
+  }
+
+  it('sends what is due at its start, and what it is woken for, each once', async () => {
+    const channel = new ScriptedChannel('log')
+    const before = await raise(database(), {}, ['log'])
+    await start([channel])
+    await channel.got(1)
+    const after = await raise(database(), {}, ['log'])
+    await wake()
+    await channel.got(2)
+    await close(database(), after)
+    await wake()
+    await channel.got(3)
+    expect(channel.given.map(({ event, alert }) => [event, alert.id])).toEqual([
+      ['opened', before.id],
+      ['opened', after.id],
+      ['closed', after.id],
+    ])
+    await whenRecorded(after, [
+      { isSent: true, tries: 1 },
+      { isSent: true, tries: 1 },
+    ])
+  })
+
+  it('finds what nobody woke it for with the next poll', async () => {
+    const channel = new ScriptedChannel('log')
+    await start([channel], { pollMs: 20 })
+    await raise(database(), {}, ['log'])
+    await channel.got(1)
+  })
+
+  it.each<[string, ScriptedSend]>([
+    ['hangs and does not listen', () => new Promise(() => undefined)],
+    ['refuses', () => Promise.resolve(REFUSED)],
+    ['throws', () => Promise.reject(new Error('A bug.'))],
+    [
+      'throws at once',
+      () => {
+        throw new Error('A bug.')
+      },
+    ],
+  ])('tells the others at once while a channel %s, and tries that one again', async (_, broken) => {
+    const [bad, good] = [new ScriptedChannel('webhook'), new ScriptedChannel('email')]
+    bad.next = broken
+    await start([bad, good], { sendDeadlineMs: 300 })
+    const alerts = [
+      await raise(database(), {}, ['webhook', 'email']),
+      await raise(database(), {}, ['webhook', 'email']),
+    ]
+    await wake()
+    await good.got(2)
+    for (const alert of alerts) {
+      await whenRecorded(alert, [
+        { channel: 'email', isSent: true },
+        {
+          channel: 'webhook',
+          isSent: false,
+          isGivenUp: false,
+          tries: 1,
+          lastError: expect.any(String),
+        },
+      ])
+    }
+    bad.next = () => Promise.resolve(SENT)
+    await passTime(database(), 30_001)
+    await wake()
+    await bad.got(4)
+    expect(good.given).toHaveLength(2)
+    for (const alert of alerts) {
+      await whenRecorded(alert, [{ isSent: true }, { isSent: true, tries: 2 }])
+    }
+  })
+
+  it('tells the others while a channel is still at its first message', async () => {
+    const [bad, good] = [new ScriptedChannel('webhook'), new ScriptedChannel('email')]
+    const answer = createSignal()
+    bad.next = () => answer.reached.then(() => SENT)
+    await start([bad, good])
+    const alerts = [
+      await raise(database(), {}, ['webhook', 'email']),
+      await raise(database(), {}, ['webhook', 'email']),
+    ]
+    await wake()
+    await bad.got(1)
+    await good.got(2)
+    const [first] = await listNotices(database(), alerts[0] ?? { id: '' }).then((notices) =>
+      notices.filter(({ channel }) => channel === 'webhook'),
+    )
+    expect(first).toMatchObject({ isSent: false, tries: 1, lastError: null })
+    expect(bad.given).toHaveLength(1)
+    answer.reach()
+    await bad.got(2)
+  })
+
+  it('that was stopped while it claimed sends nothing: somebody else may have sent it by now', async () => {
+    const channel = new ScriptedChannel('webhook')
+    let nowMs = 0
+    const monotonicMs = () => {
+      nowMs += 130_000
+      return nowMs
+    }
+    const clock = { ...systemClock, monotonicMs }
+    const alert = await raise(database(), {}, ['webhook'])
+    await start([channel], { clock })
+    await whenRecorded(alert, [{ tries: 1 }])
+    await wake()
+    const other = new ScriptedChannel('webhook')
+    await passTime(database(), 130_000)
+    await start([other])
+    await other.got(1)
+    expect(other.given).toMatchObject([{ isRepetition: true }])
+    expect(channel.given).toEqual([])
+  })
+
+  it('takes a try without an answer for one that may have arrived, and a refused one not', async () => {
+    const channel = new ScriptedChannel('webhook')
+    const outcomes: SendOutcome[] = [
+      REFUSED,
+      { kind: 'unknown', reason: 'No answer.' },
+      REFUSED,
+      SENT,
+    ]
+    channel.next = () => Promise.resolve(outcomes.shift() ?? SENT)
+    await start([channel])
+    const alert = await raise(database(), {}, ['webhook'])
+    for (let tries = 1; tries <= 4; tries += 1) {
+      await wake()
+      await channel.got(tries)
+      await whenRecorded(alert, [{ tries, isSent: tries === 4 }])
+      await passTime(database(), HOUR_MS)
+    }
+    expect(channel.given.map(({ isRepetition }) => isRepetition)).toEqual([
+      false,
+      false,
+      true,
+      true,
+    ])
+    expect(new Set(channel.given.map(({ id }) => id)).size).toBe(1)
+  })
+
+  it('waits longer from try to try, and gives up after three days with an error in the log', async () => {
+    const channel = new ScriptedChannel('webhook')
+    channel.next = () => Promise.resolve(REFUSED)
+    await start([channel])
+    const alert = await raise(database(), {}, ['webhook'])
+    const waits: number[] = []
+    for (let tries = 1; tries <= 9; tries += 1) {
+      await wake()
+      await whenRecorded(alert, [{ tries }])
+      await expect
+        .poll(async () => (await listNotices(database(), alert))[0]?.lastError)
+        .toBeTruthy()
+      const [notice] = await listNotices(database(), alert)
+      waits.push(Math.round((notice?.waitMs ?? 0) / 10_000) * 10)
+      await passTime(database(), notice?.waitMs ?? 0)
+    }
+    expect(waits).toEqual([30, 60, 120, 240, 480, 960, 1_920, 3_600, 3_600])
+    expect(logger.count('alert.given_up')).toBe(0)
+    await passTime(database(), 72 * HOUR_MS)
+    await wake()
+    await whenRecorded(alert, [{ tries: 10, isGivenUp: true, lastError: expect.any(String) }])
+    expect(logger.events.filter(({ event }) => event === 'alert.given_up')).toMatchObject([
+      { level: 'error', bindings: { channel: 'webhook', alertId: alert.id, tries: 10 } },
+    ])
+    await passTime(database(), HOUR_MS)
+    await wake()
+    await wake()
+    expect(channel.given).toHaveLength(10)
+  })
+
+  it('gives up at once what nobody wants any more', async () => {
+    const channel = new ScriptedChannel('webhook')
+    channel.next = () => Promise.resolve({ kind: 'gone', reason: 'It answered with status 410.' })
+    await start([channel])
+    const alert = await raise(database(), {}, ['webhook'])
+    await wake()
+    await whenRecorded(alert, [
+      { isGivenUp: true, tries: 1, lastError: 'It answered with status 410.' },
+    ])
+  })
+
+  it('sends each notice once, however many senders there are', async () => {
+    const channels = Array.from({ length: 4 }, () => new ScriptedChannel('webhook'))
+    for (const channel of channels) {
+      await start([channel], { pollMs: 20 })
+    }
+    const alerts = await Promise.all(
+      Array.from({ length: 25 }, () => raise(database(), {}, ['webhook'])),
+    )
+    await wake()
+    for (const alert of alerts) {
+      await close(database(), alert)
+    }
+    await wake()
+    const count = () => channels.reduce((sum, { given }) => sum + given.length, 0)
+    await expect.poll(count, { timeout: 20_000 }).toBe(50)
+    const ids = channels.flatMap(({ given }) => given.map(({ id }) => id))
+    expect(new Set(ids).size).toBe(50)
+    for (const alert of alerts) {
+      await whenRecorded(alert, [
+        { isSent: true, tries: 1 },
+        { isSent: true, tries: 1 },
+      ])
+    }
+  })
+
+  it('that is stopped finishes what it sends, and begins nothing else', async () => {
+    const channel = new ScriptedChannel('webhook')
+    const answer = createSignal()
+    channel.next = () => answer.reached.then(() => SENT)
+    const sender = await start([channel])
+    const [first, second] = [
+      await raise(database(), {}, ['webhook']),
+      await raise(database(), {}, ['webhook']),
+    ]
+    await wake()
+    await channel.got(1)
+    const stopped = sender.stop()
+    answer.reach()
+    await stopped
+    await whenRecorded(first, [{ isSent: true }])
+    await whenRecorded(second, [{ isSent: false, tries: 0 }])
+  })
+
+  it.each([
+    ['before', 3],
+    ['after', 1],
+  ] as const)(
+    'that has sent one says so again when its connection ends %s that is stored, and does not send it twice',
+    async (when, times) => {
+      const channel = new ScriptedChannel('webhook')
+      const cut = createCutDatabase(database())
+      cut.cut({ name: 'alert-notices.markNoticeSent', when, times })
+      await start([channel], { database: cut.database })
+      const alert = await raise(database(), {}, ['webhook'])
+      await wake()
+      await expect.poll(() => logger.count('alert.record_failed'), { timeout: 10_000 }).toBe(times)
+      await whenRecorded(alert, [{ isSent: true, tries: 1 }])
+      expect(cut.cuts()).toBe(times)
+      expect(channel.given).toHaveLength(1)
+    },
+  )
+})
