@@ -1,6 +1,10 @@
 /** What belongs to another workspace does not exist, for every query and mutation (I13). */
 import { describe, expect, it } from 'vitest'
 import {
+  DisconnectConnectionMutation,
+  ReconnectConnectionMutation,
+} from '../../src/client/connection-documents.ts'
+import {
   CreateSyncMutation,
   NodeQuery,
   PauseSyncMutation,
@@ -13,7 +17,12 @@ import {
   SyncQuery,
   UpdateSyncMutation,
 } from '../../src/client/documents.ts'
-import { FailuresQuery, RunsQuery, SyncsQuery } from '../../src/client/list-documents.ts'
+import {
+  ConnectionsQuery,
+  FailuresQuery,
+  RunsQuery,
+  SyncsQuery,
+} from '../../src/client/list-documents.ts'
 import { encodeGlobalId } from '../../src/graphql/global-id.ts'
 import { useApi } from '../support/app.ts'
 import { makeRun } from '../support/factories.ts'
@@ -27,14 +36,18 @@ import {
 const api = useApi()
 
 /** Everything that takes an id, asked with one; what each answers, an error as its message. */
-async function askEverything({ client }: Workspace, ids: { syncId: string; runId: string }) {
-  const { syncId, runId } = ids
+async function askEverything(
+  { client }: Workspace,
+  ids: { syncId: string; runId: string; connectionId: string },
+) {
+  const { syncId, runId, connectionId } = ids
   const told = (answer: Promise<unknown>) => answer.catch((error: Error) => error.message)
   return {
     sync: await told(client.request(SyncQuery, { id: syncId })),
     run: await told(client.request(RunQuery, { id: runId })),
     nodeSync: await told(client.request(NodeQuery, { id: syncId })),
     nodeRun: await told(client.request(NodeQuery, { id: runId })),
+    nodeConnection: await told(client.request(NodeQuery, { id: connectionId })),
     runs: await told(client.request(RunsQuery, { filter: { syncId } })),
     failures: await told(client.request(FailuresQuery, { filter: { syncId } })),
     updateSync: await told(client.request(UpdateSyncMutation, { input: { syncId, pageSize: 9 } })),
@@ -43,6 +56,12 @@ async function askEverything({ client }: Workspace, ids: { syncId: string; runId
     resumeSync: await told(client.request(ResumeSyncMutation, { syncId })),
     runSync: await told(client.request(RunSyncMutation, { syncId })),
     retryRun: await told(client.request(RetryRunMutation, { runId })),
+    disconnectConnection: await told(
+      client.request(DisconnectConnectionMutation, { input: { connectionId, reason: 'Mine.' } }),
+    ),
+    reconnectConnection: await told(
+      client.request(ReconnectConnectionMutation, { input: { connectionId } }),
+    ),
     runProgress: await told(client.subscribe(RunProgressSubscription, { runId }).next()),
   }
 }
@@ -56,14 +75,17 @@ describe('what belongs to another workspace', () => {
     const missing = {
       syncId: encodeGlobalId('Sync', api().parts.ids.next()),
       runId: encodeGlobalId('Run', api().parts.ids.next()),
+      connectionId: encodeGlobalId('Connection', api().parts.ids.next()),
     }
-    const answers = await askEverything(stranger, { syncId: sync.syncId, runId })
+    const { syncId, destinationConnectionId: connectionId } = sync
+    const answers = await askEverything(stranger, { syncId, runId, connectionId })
     expect(answers).toEqual(await askEverything(stranger, missing))
     expect(answers).toMatchObject({
       sync: { sync: null },
       run: { run: null },
       nodeSync: { node: null },
       nodeRun: { node: null },
+      nodeConnection: { node: null },
       runs: { runs: { edges: [] } },
       failures: { failures: { edges: [] } },
       updateSync: { updateSync: { __typename: 'NotFound', field: 'syncId' } },
@@ -72,6 +94,12 @@ describe('what belongs to another workspace', () => {
       resumeSync: { resumeSync: { __typename: 'NotFound', field: 'syncId' } },
       runSync: { runSync: { __typename: 'NotFound', field: 'syncId' } },
       retryRun: { retryRun: { __typename: 'NotFound', field: 'runId' } },
+      disconnectConnection: {
+        disconnectConnection: { __typename: 'NotFound', field: 'connectionId' },
+      },
+      reconnectConnection: {
+        reconnectConnection: { __typename: 'NotFound', field: 'connectionId' },
+      },
       runProgress: 'There is no run with the id that is given in runId.',
     })
     const { sync: kept } = await owner.client.request(SyncQuery, { id: sync.syncId })
@@ -82,6 +110,8 @@ describe('what belongs to another workspace', () => {
     })
     const { syncs } = await stranger.client.request(SyncsQuery, {})
     expect(syncs.edges).toEqual([])
+    const { connections } = await owner.client.request(ConnectionsQuery, {})
+    expect(connections.edges.map(({ node }) => node.isConnected)).toEqual([true, true])
   })
 
   it('cannot be used in a sync', async () => {
@@ -112,9 +142,11 @@ describe('a malformed id', () => {
     '%j is one clear error that names the argument',
     async (id) => {
       const workspace = await api().makeWorkspace()
-      const answers = await askEverything(workspace, { syncId: id, runId: id })
+      const ids = { syncId: id, runId: id, connectionId: id }
+      const answers = await askEverything(workspace, ids)
       const sync = `It must be the id of a sync, such as sync_${uuid}.`
       const run = `It must be the id of a run, such as run_${uuid}.`
+      const connection = `It must be the id of a connection, such as connection_${uuid}.`
       const problem = (field: string, reason: string) => ({
         __typename: 'InvalidInput',
         problems: [{ field, reason }],
@@ -131,6 +163,8 @@ describe('a malformed id', () => {
         resumeSync: { resumeSync: problem('syncId', sync) },
         runSync: { runSync: problem('syncId', sync) },
         retryRun: { retryRun: problem('runId', run) },
+        disconnectConnection: { disconnectConnection: problem('connectionId', connection) },
+        reconnectConnection: { reconnectConnection: problem('connectionId', connection) },
         runProgress: `runId: ${run}`,
       })
     },
