@@ -24,7 +24,7 @@ export interface RunHolder {
 
 /**
  * running → succeeded or partial. A success takes the runs that it retried out of the DLQ, and ends the silence
- * of its workspace (I18): the alert is closed with it, and who was told of it is told so.
+ * of its workspace (I19): the alert is closed with it, and who was told of it is told so.
  */
 export async function completeRun(
   db: Handle,

@@ -1,7 +1,7 @@
 /**
  * Checks that run once a slot, across all processes.
  *
- * Invariant: whoever moves a check on from what was seen of it makes it; all others find it moved (I18).
+ * Invariant: whoever moves a check on from what was seen of it makes it; all others find it moved (I19).
  * Moments are the database's, or those of a test (`now`).
  */
 import { sql } from 'drizzle-orm'

@@ -15,6 +15,7 @@ import {
   type NoticeDecision,
   type SendOutcome,
 } from '../domain/alert-notice.ts'
+import { scrub } from '../domain/scrub.ts'
 import { unreachable } from '../runtime/assert.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { describeError, type Logger } from '../runtime/logger.ts'
@@ -153,7 +154,7 @@ class ChannelLoop {
       return await Promise.race([this.#channel.send(notice, late.signal), deadline])
     } catch (error) {
       logger.error('alert.channel_broken', { channel: this.#channel.name }, error)
-      return { kind: 'unknown', reason: `It broke: ${describeError(error)['errorChain']}` }
+      return { kind: 'unknown', reason: `It broke: ${describeError(error, scrub)['errorChain']}` }
     } finally {
       done.abort()
     }

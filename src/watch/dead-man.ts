@@ -6,7 +6,7 @@
  * could notice. Each looks every minute or so, by the database's clock, whether the check of the present slot
  * is still to be made; so one that nobody was there for is made at the next start. Invariants: a slot is
  * checked by whoever moves it on in the database, and one whose process died in it by the next that looks
- * (I18); an incident raises one alert, because the database keeps one open at a time; a workspace that gives
+ * (I19); an incident raises one alert, because the database keeps one open at a time; a workspace that gives
  * trouble does not keep the others from being asked.
  */
 import { type AlertChannel, type NewAlert, silenceIncident } from '../domain/alert.ts'

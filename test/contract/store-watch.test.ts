@@ -1,4 +1,4 @@
-/** On both databases: what the watchmen read and note, and the alert that ends with the first success (I18). */
+/** On both databases: what the watchmen read and note, and the alert that ends with the first success (I19). */
 import { sql } from 'drizzle-orm'
 import { describe, expect, it } from 'vitest'
 import { type AlertChannel, type NewAlert, silenceIncident } from '../../src/domain/alert.ts'

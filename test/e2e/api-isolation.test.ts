@@ -6,6 +6,9 @@ import {
   AlertsSubscription,
 } from '../../src/client/alert-documents.ts'
 import { AuditEntriesQuery } from '../../src/client/audit-documents.ts'
+  DisconnectConnectionMutation,
+  ReconnectConnectionMutation,
+} from '../../src/client/connection-documents.ts'
 import {
   CreateSyncMutation,
   NodeQuery,
@@ -19,7 +22,12 @@ import {
   SyncQuery,
   UpdateSyncMutation,
 } from '../../src/client/documents.ts'
-import { FailuresQuery, RunsQuery, SyncsQuery } from '../../src/client/list-documents.ts'
+import {
+  ConnectionsQuery,
+  FailuresQuery,
+  RunsQuery,
+  SyncsQuery,
+} from '../../src/client/list-documents.ts'
 import { encodeGlobalId } from '../../src/graphql/global-id.ts'
 import { raise } from '../support/alerts.ts'
 import { useApi } from '../support/app.ts'
@@ -36,15 +44,16 @@ const api = useApi()
 /** Everything that takes an id, asked with one; what each answers, an error as its message. */
 async function askEverything(
   { client }: Workspace,
-  ids: { syncId: string; runId: string; alertId: string },
+  ids: { syncId: string; runId: string; connectionId: string; alertId: string },
 ) {
-  const { syncId, runId, alertId } = ids
+  const { syncId, runId, connectionId, alertId } = ids
   const told = (answer: Promise<unknown>) => answer.catch((error: Error) => error.message)
   return {
     sync: await told(client.request(SyncQuery, { id: syncId })),
     run: await told(client.request(RunQuery, { id: runId })),
     nodeSync: await told(client.request(NodeQuery, { id: syncId })),
     nodeRun: await told(client.request(NodeQuery, { id: runId })),
+    nodeConnection: await told(client.request(NodeQuery, { id: connectionId })),
     runs: await told(client.request(RunsQuery, { filter: { syncId } })),
     failures: await told(client.request(FailuresQuery, { filter: { syncId } })),
     audit: await told(client.request(AuditEntriesQuery, { filter: { subjectId: syncId } })),
@@ -54,6 +63,12 @@ async function askEverything(
     resumeSync: await told(client.request(ResumeSyncMutation, { syncId })),
     runSync: await told(client.request(RunSyncMutation, { syncId })),
     retryRun: await told(client.request(RetryRunMutation, { runId })),
+    disconnectConnection: await told(
+      client.request(DisconnectConnectionMutation, { input: { connectionId, reason: 'Mine.' } }),
+    ),
+    reconnectConnection: await told(
+      client.request(ReconnectConnectionMutation, { input: { connectionId } }),
+    ),
     runProgress: await told(client.subscribe(RunProgressSubscription, { runId }).next()),
     nodeAlert: await told(client.request(NodeQuery, { id: alertId })),
     alerts: await told(client.request(AlertsQuery, {})),
@@ -82,14 +97,17 @@ describe('what belongs to another workspace', () => {
       alertId: encodeGlobalId('Alert', api().parts.ids.next()),
       syncId: encodeGlobalId('Sync', api().parts.ids.next()),
       runId: encodeGlobalId('Run', api().parts.ids.next()),
+      connectionId: encodeGlobalId('Connection', api().parts.ids.next()),
     }
-    const answers = await askEverything(stranger, { syncId: sync.syncId, runId, alertId })
+    const { syncId, destinationConnectionId: connectionId } = sync
+    const answers = await askEverything(stranger, { syncId, runId, connectionId, alertId })
     expect(answers).toEqual(await askEverything(stranger, missing))
     expect(answers).toMatchObject({
       sync: { sync: null },
       run: { run: null },
       nodeSync: { node: null },
       nodeRun: { node: null },
+      nodeConnection: { node: null },
       runs: { runs: { edges: [] } },
       failures: { failures: { edges: [] } },
       audit: { auditEntries: { edges: [] } },
@@ -99,6 +117,12 @@ describe('what belongs to another workspace', () => {
       resumeSync: { resumeSync: { __typename: 'NotFound', field: 'syncId' } },
       runSync: { runSync: { __typename: 'NotFound', field: 'syncId' } },
       retryRun: { retryRun: { __typename: 'NotFound', field: 'runId' } },
+      disconnectConnection: {
+        disconnectConnection: { __typename: 'NotFound', field: 'connectionId' },
+      },
+      reconnectConnection: {
+        reconnectConnection: { __typename: 'NotFound', field: 'connectionId' },
+      },
       runProgress: 'There is no run with the id that is given in runId.',
       nodeAlert: { node: null },
       alerts: { alerts: { edges: [] } },
@@ -116,6 +140,8 @@ describe('what belongs to another workspace', () => {
     })
     const { syncs } = await stranger.client.request(SyncsQuery, {})
     expect(syncs.edges).toEqual([])
+    const { connections } = await owner.client.request(ConnectionsQuery, {})
+    expect(connections.edges.map(({ node }) => node.isConnected)).toEqual([true, true])
   })
 
   it('cannot be used in a sync', async () => {
@@ -146,9 +172,11 @@ describe('a malformed id', () => {
     '%j is one clear error that names the argument',
     async (id) => {
       const workspace = await api().makeWorkspace()
-      const answers = await askEverything(workspace, { syncId: id, runId: id, alertId: id })
+      const ids = { syncId: id, runId: id, connectionId: id, alertId: id }
+      const answers = await askEverything(workspace, ids)
       const sync = `It must be the id of a sync, such as sync_${uuid}.`
       const run = `It must be the id of a run, such as run_${uuid}.`
+      const connection = `It must be the id of a connection, such as connection_${uuid}.`
       const problem = (field: string, reason: string) => ({
         __typename: 'InvalidInput',
         problems: [{ field, reason }],
@@ -167,6 +195,8 @@ describe('a malformed id', () => {
         resumeSync: { resumeSync: problem('syncId', sync) },
         runSync: { runSync: problem('syncId', sync) },
         retryRun: { retryRun: problem('runId', run) },
+        disconnectConnection: { disconnectConnection: problem('connectionId', connection) },
+        reconnectConnection: { reconnectConnection: problem('connectionId', connection) },
         runProgress: `runId: ${run}`,
         nodeAlert: `id: It must be an id of this API, such as run_${uuid}.`,
         acknowledgeAlert: {

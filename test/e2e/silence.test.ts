@@ -1,6 +1,6 @@
 /**
  * Silence as real processes notice it: one that only serves the API while no worker ever starts, one that is
- * killed in the middle of a check. Rows are moved back in time; nothing is waited for but what is logged (I18).
+ * killed in the middle of a check. Rows are moved back in time; nothing is waited for but what is logged (I19).
  */
 import { sql } from 'drizzle-orm'
 import { Redis } from 'ioredis'

@@ -1,6 +1,6 @@
 /**
  * What the watchmen say of a workspace that falls silent, and of one that does not: with real engines and
- * schedulers, 48 hours of checks at moments that the test gives (I18).
+ * schedulers, 48 hours of checks at moments that the test gives (I19).
  */
 import { sql } from 'drizzle-orm'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
