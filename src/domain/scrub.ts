@@ -4,7 +4,7 @@
  * What gives itself away is masked by its look: e-mail addresses, phone and card numbers, tokens, passwords, what
  * an address carries of a user and of a query, and the values that databases repeat. A name does not: so where the
  * record is at hand of which a text speaks, its values are taken out as they are (scrub-values.ts). Status
- * codes, names of fields and vendors' error codes stay. A text that was scrubbed before does not change any more.
+ * codes, names of fields and vendors' error codes stay. A text that was scrubbed before does not change any more (I20).
  */
 /** Looked at before anything is masked, so that a huge text costs nothing and no half of an address survives a cut. */
 const MAX_EXAMINED_LENGTH = 8_000

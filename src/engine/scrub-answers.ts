@@ -1,6 +1,6 @@
 /**
  * What a destination says of records is kept as their reason or as a failure's detail: here the records' own
- * values are taken out of it, whichever connector brought it.
+ * values are taken out of it, whichever connector brought it (I20).
  */
 import type { DeliveryAnswer } from '../connectors/destination.ts'
 import { ConnectorError } from '../connectors/source.ts'

@@ -1,6 +1,6 @@
 /**
  * Structured logging. The event's name is a verb of the product (`run.claimed`), the rest are
- * bindings. Never a payload, a secret or a personal datum.
+ * bindings. Never a payload, a secret or a personal datum (I20).
  */
 import { pino } from 'pino'
 import { WordedError } from './worded-error.ts'

@@ -85,8 +85,12 @@ const DEEDS: Readonly<Record<string, Prepare>> = {
   },
   publishSync: async ({ workspace }) => {
     const { syncId } = await makeDraft(api(), workspace)
-    const publish = () => workspace.client.request(PublishSyncMutation, { syncId })
-    return { changes: publish, after: [publish] }
+    const publish = (id: string) => workspace.client.request(PublishSyncMutation, { syncId: id })
+    return {
+      before: () => publish(encodeGlobalId('Sync', api().parts.ids.next())),
+      changes: () => publish(syncId),
+      after: [() => publish(syncId)],
+    }
   },
   pauseSync: ({ workspace: { client }, sync: { syncId } }) => {
     const pause = (reason: string) => client.request(PauseSyncMutation, { syncId, reason })
@@ -96,10 +100,17 @@ const DEEDS: Readonly<Record<string, Prepare>> = {
       after: [() => pause(REASON)],
     }
   },
-  resumeSync: async ({ workspace: { client }, sync: { syncId } }) => {
-    const resume = () => client.request(ResumeSyncMutation, { syncId })
-    await client.request(PauseSyncMutation, { syncId, reason: REASON })
-    return { changes: resume, after: [resume] }
+  resumeSync: async ({ workspace, sync }) => {
+    const resume = ({ syncId }: MadeSync) =>
+      workspace.client.request(ResumeSyncMutation, { syncId })
+    const draft = await makeDraft(api(), workspace)
+    const { syncId } = sync
+    await workspace.client.request(PauseSyncMutation, { syncId, reason: REASON })
+    return {
+      before: () => resume(draft),
+      changes: () => resume(sync),
+      after: [() => resume(sync)],
+    }
   },
   runSync: ({ workspace: { client }, sync: { syncId } }) => {
     const run = () => client.request(RunSyncMutation, { syncId })

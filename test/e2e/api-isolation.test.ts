@@ -6,6 +6,7 @@ import {
   AlertsSubscription,
 } from '../../src/client/alert-documents.ts'
 import { AuditEntriesQuery } from '../../src/client/audit-documents.ts'
+import {
   DisconnectConnectionMutation,
   ReconnectConnectionMutation,
 } from '../../src/client/connection-documents.ts'

@@ -2,7 +2,9 @@ import { request } from 'node:http'
 import { sql } from 'drizzle-orm'
 import { describe, expect, it } from 'vitest'
 import { ConnectionsQuery, RunsQuery } from '../../src/client/list-documents.ts'
+import { scrub } from '../../src/domain/scrub.ts'
 import { MAX_BODY_BYTES } from '../../src/http/request-body.ts'
+import { describeError } from '../../src/runtime/logger.ts'
 import { post } from '../support/api-client.ts'
 import { type TestApi, useApi } from '../support/app.ts'
 
@@ -82,6 +84,7 @@ describe('an error that nobody expected', () => {
       })
       expect(JSON.stringify(refused)).not.toMatch(/select|mislaid|relation/)
       expect(logged?.cause).toBeInstanceOf(Error)
+      expect(JSON.stringify(describeError(logged?.cause, scrub))).not.toMatch(/select|mislaid/)
     } finally {
       await api().database.rows(sql`alter table mislaid rename to connection`)
     }

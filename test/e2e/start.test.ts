@@ -94,15 +94,17 @@ describe('the process on the embedded default', { timeout: TIMEOUT_MS }, () => {
       PORT: 'eighty',
       ROLE: 'both',
       HEARTBEAT_MS: '-1',
+      PROGRESS_STALE_AFTER_MS: 'soon',
     })
     expect(await started.exited).toBe(1)
     const lines = started.output().trim().split('\n')
-    expect(lines).toHaveLength(3)
+    expect(lines).toHaveLength(4)
     expect(lines).toEqual(
       expect.arrayContaining([
         expect.stringMatching(/^PORT: .+\.$/),
         expect.stringMatching(/^ROLE: .+\.$/),
         expect.stringMatching(/^HEARTBEAT_MS: .+\.$/),
+        expect.stringMatching(/^PROGRESS_STALE_AFTER_MS: .+\.$/),
       ]),
     )
     expect(await readdir(directory)).toEqual([])

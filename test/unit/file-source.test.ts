@@ -131,6 +131,10 @@ describe('a stream that cannot be one', () => {
     await directory.write('people.csv', 'id;email\n1;a\n')
     await directory.write('people.dat', 'id\n')
     await refused('people.csv', 'its columns are "id;email"', { identityField: 'id' })
+    await directory.write('headless.csv', 'Ada Lovelace,ada@example.com\n')
+    await refused('headless.csv', 'does not have; its first line looks like a row', {
+      identityField: 'id',
+    })
     await refused('people.dat', 'set format to CSV or JSONL')
     expect(
       await source().describeStreamProblem('people.csv', { identityField: 'id', delimiter: ';' }),

@@ -1,3 +1,4 @@
+/** What the log has of an error: it names nobody and opens no door (I20). */
 import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { DrizzleQueryError } from 'drizzle-orm/errors'
@@ -96,7 +97,9 @@ describe('the logger', () => {
       const logger = createLogger('info', (text) => text)
       logger.debug('run.unseen')
       logger.info('run.claimed', { runId: 'r1', attempt: 2 })
-      logger.error('run.failed', { runId: 'r1' }, new WordedError('Gone.'))`
+      logger.error('run.failed', { runId: 'r1' }, new WordedError('Gone.'))
+      const cause = new Error('${SECRET}')
+      logger.error('run.lost', { runId: 'r1' }, new Error('${SECRET}', { cause }))`
     const { stdout, stderr } = spawnSync(
       process.execPath,
       ['--import', 'tsx', '--input-type=module', '--eval', script],
@@ -110,7 +113,9 @@ describe('the logger', () => {
     expect(lines).toMatchObject([
       { event: 'run.claimed', runId: 'r1', attempt: 2 },
       { event: 'run.failed', runId: 'r1', errorChain: 'Error: Gone.' },
+      { event: 'run.lost', runId: 'r1', errorChain: 'Error <- Error' },
     ])
+    expect(stdout).not.toContain(SECRET)
     expect(lines[0].time).toMatch(/^\d{4}-\d\d-\d\dT/)
   })
 })

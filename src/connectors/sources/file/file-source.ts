@@ -8,6 +8,7 @@ import { type FileHandle, open } from 'node:fs/promises'
 import { extname } from 'node:path'
 import type { z } from 'zod'
 import type { JsonObject } from '../../../domain/json.ts'
+import { redact } from '../../redact.ts'
 import {
   choiceSetting,
   noSettings,
@@ -175,7 +176,7 @@ async function readLayout(handle: FileHandle, settings: FileSettings): Promise<F
   if (identityField !== null && !layout.columns.includes(identityField)) {
     throw new ConnectorError(
       'node_failed',
-      `identityField names the column ${JSON.stringify(identityField)}, which the file does not have; its columns are ${listColumns(layout.columns)}.`,
+      `identityField names the column ${JSON.stringify(identityField)}, which the file does not have; ${describeColumns(layout.columns)}.`,
     )
   }
   return layout
@@ -196,7 +197,11 @@ const UTF_16_BE = Buffer.from([0xfe, 0xff])
 
 const MAX_LISTED_COLUMNS = 20
 
-function listColumns(columns: readonly string[]): string {
+/** The first line of a file without a header is somebody's row, and nobody's names of columns. */
+function describeColumns(columns: readonly string[]): string {
+  if (columns.some((name) => redact(name) !== name)) {
+    return 'its first line looks like a row and not like a header'
+  }
   const listed = columns.slice(0, MAX_LISTED_COLUMNS).map((name) => JSON.stringify(name))
-  return `${listed.join(', ')}${columns.length > MAX_LISTED_COLUMNS ? ' and more' : ''}`
+  return `its columns are ${listed.join(', ')}${columns.length > MAX_LISTED_COLUMNS ? ' and more' : ''}`
 }

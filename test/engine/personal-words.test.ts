@@ -1,6 +1,6 @@
 /**
  * What is kept and logged of a failure names nobody and opens no door, wherever the words came from. Planted are
- * values of every kind; read back is all that the database, the log and a channel could show (I18).
+ * values of every kind; read back is all that the database, the log and a channel could show (I20).
  */
 import { sql } from 'drizzle-orm'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
