@@ -33,6 +33,7 @@ import { createIdSource, systemRandom } from './runtime/random.ts'
 import { createSealer } from './runtime/seal.ts'
 import { type Service, stopAll } from './runtime/service.ts'
 import { type Database, openDatabase } from './store/database.ts'
+import { ClockWatch } from './watch/clock-watch.ts'
 import { Sweep } from './watch/sweep.ts'
 
 export interface App {
@@ -95,7 +96,8 @@ export async function startApp(config: Config, parts: AppParts = {}): Promise<Ap
         ? null
         : createEngine(config, { commands, coordination, workerId, faults: parts.faults })
     const watch = engine ? [createSweep(config, { commands, coordination, workerId, engine })] : []
-    const services: readonly Service[] = [server, ...(engine ? [engine] : []), ...watch]
+    const clocks = new ClockWatch({ database, clock, logger })
+    const services: readonly Service[] = [server, clocks, ...(engine ? [engine] : []), ...watch]
     for (const service of services) {
       closing.push(service)
       await service.start()

@@ -1,4 +1,9 @@
-/** Connections: tools connected in a workspace. Credentials lie here sealed only. */
+/**
+ * Connections: tools connected in a workspace. Credentials lie here sealed only.
+ *
+ * Invariant: the configuration of a connection never changes. Intents name places below its address, at which
+ * their writes and imports are asked for; at another address these would be other places.
+ */
 import { and, eq, inArray } from 'drizzle-orm'
 import type { JsonObject } from '../domain/json.ts'
 import type { Handle } from './database.ts'

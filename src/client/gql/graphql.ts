@@ -258,9 +258,22 @@ export type CursorResetPreview = {
   runInFlight?: Maybe<Run>;
 };
 
+/** Why only a person can say what became of a delivery. */
+export type DeliveryDoubtCause =
+  /** Its answer was lost, and it was sent to a destination that was declared otherwise than now: it can neither be asked for nor sent again. */
+  | 'CLASS_CHANGED'
+  /** It went into an import that nobody knows of: not where it was begun, and not where the sync says by now. */
+  | 'IMPORT_OUT_OF_REACH'
+  /** It is not there where the sync says to ask by now, which is not where it said when it was sent, and nothing shows that it would be there. */
+  | 'LOOKUP_MOVED'
+  /** Its answer was lost, and the destination cannot be asked (NONE). */
+  | 'NO_ANSWER';
+
 /** A record that was sent and whose answer was lost. Nothing of it is sent until a person says what became of it. */
 export type DeliveryInDoubt = {
   __typename?: 'DeliveryInDoubt';
+  /** Why only a person can say what became of it. */
+  cause: DeliveryDoubtCause;
   /** The call that carried it. Together with the position it names the delivery. */
   intentId: Scalars['ID']['output'];
   /** Its page, as its delivery key begins: the key is sent with every request. */
@@ -1776,16 +1789,16 @@ export type DeliveriesInDoubtQueryVariables = Exact<{
 }>;
 
 
-export type DeliveriesInDoubtQuery = { __typename?: 'Query', sync?: { __typename?: 'Sync', deliveriesInDoubt: { __typename?: 'SyncDeliveriesInDoubtConnection', edges: Array<{ __typename?: 'SyncDeliveriesInDoubtConnectionEdge', node: { __typename?: 'DeliveryInDoubt', intentId: string, position: number, page: string, since: string, settleableAt: string, run?: { __typename?: 'Run', id: string } | null } }>, pageInfo: { __typename?: 'PageInfo', hasNextPage: boolean, endCursor?: string | null } } } | null };
+export type DeliveriesInDoubtQuery = { __typename?: 'Query', sync?: { __typename?: 'Sync', deliveriesInDoubt: { __typename?: 'SyncDeliveriesInDoubtConnection', edges: Array<{ __typename?: 'SyncDeliveriesInDoubtConnectionEdge', node: { __typename?: 'DeliveryInDoubt', intentId: string, position: number, page: string, since: string, settleableAt: string, cause: DeliveryDoubtCause, run?: { __typename?: 'Run', id: string } | null } }>, pageInfo: { __typename?: 'PageInfo', hasNextPage: boolean, endCursor?: string | null } } } | null };
 
-export type DoubtFragment = { __typename?: 'DeliveryInDoubt', intentId: string, position: number, page: string, since: string, settleableAt: string, run?: { __typename?: 'Run', id: string } | null };
+export type DoubtFragment = { __typename?: 'DeliveryInDoubt', intentId: string, position: number, page: string, since: string, settleableAt: string, cause: DeliveryDoubtCause, run?: { __typename?: 'Run', id: string } | null };
 
 export type RunDeliveriesInDoubtQueryVariables = Exact<{
   runId: Scalars['ID']['input'];
 }>;
 
 
-export type RunDeliveriesInDoubtQuery = { __typename?: 'Query', run?: { __typename?: 'Run', deliveriesInDoubt: { __typename?: 'RunDeliveriesInDoubtConnection', edges: Array<{ __typename?: 'RunDeliveriesInDoubtConnectionEdge', node: { __typename?: 'DeliveryInDoubt', intentId: string, position: number, page: string, since: string, settleableAt: string, run?: { __typename?: 'Run', id: string } | null } }> } } | null };
+export type RunDeliveriesInDoubtQuery = { __typename?: 'Query', run?: { __typename?: 'Run', deliveriesInDoubt: { __typename?: 'RunDeliveriesInDoubtConnection', edges: Array<{ __typename?: 'RunDeliveriesInDoubtConnectionEdge', node: { __typename?: 'DeliveryInDoubt', intentId: string, position: number, page: string, since: string, settleableAt: string, cause: DeliveryDoubtCause, run?: { __typename?: 'Run', id: string } | null } }> } } | null };
 
 export type SettleDeliveryMutationVariables = Exact<{
   input: SettleDeliveryInput;
@@ -1956,6 +1969,7 @@ export const DoubtFragmentDoc = new TypedDocumentString(`
   page
   since
   settleableAt
+  cause
   run {
     id
   }
@@ -2942,6 +2956,7 @@ export const DeliveriesInDoubtDocument = new TypedDocumentString(`
   page
   since
   settleableAt
+  cause
   run {
     id
   }
@@ -2964,6 +2979,7 @@ export const RunDeliveriesInDoubtDocument = new TypedDocumentString(`
   page
   since
   settleableAt
+  cause
   run {
     id
   }
