@@ -37,6 +37,7 @@ import type { BreakerSettings } from './store/breaker.ts'
 import { type Database, openDatabase } from './store/database.ts'
 import { AlertSender } from './watch/alert-sender.ts'
 import { openChannels } from './watch/channels/open-channels.ts'
+import { ClockWatch } from './watch/clock-watch.ts'
 import { DeadMan } from './watch/dead-man.ts'
 import { QueueWatch } from './watch/queue-watch.ts'
 import { Sweep } from './watch/sweep.ts'
@@ -103,8 +104,9 @@ export async function startApp(config: Config, parts: AppParts = {}): Promise<Ap
       ? [engine, createSweep(config, { commands, coordination, workerId, engine })]
       : []
     const alertSender = new AlertSender({ ...commands, channels, pollMs: config.alerts.pollMs })
+    const clocks = new ClockWatch({ database, clock, logger })
     const watchmen = [...createWatchmen(config, commands), alertSender]
-    const services: readonly Service[] = [server, ...works, ...watchmen]
+    const services: readonly Service[] = [server, clocks, ...works, ...watchmen]
     for (const service of services) {
       closing.push(service)
       await service.start()

@@ -7,7 +7,7 @@ import { type Clock, instantAt } from './runtime/clock.ts'
 import type { Database } from './store/database.ts'
 import { countDaysAhead } from './store/partitions.ts'
 import { findCheck } from './store/watch-checks.ts'
-import { findBeatAgeMs, measureClockDifferenceMs } from './store/workers.ts'
+import { findBeatAgeMs, measureClockDifference } from './store/workers.ts'
 import { DEAD_MAN_CHECK } from './watch/dead-man.ts'
 
 export interface HealthParts {
@@ -48,8 +48,8 @@ async function check(ask: () => Promise<HealthCheck>): Promise<HealthCheck> {
 }
 
 async function checkDatabase({ database, clock }: HealthParts): Promise<HealthCheck> {
-  const differenceMs = await measureClockDifferenceMs(database, clock)
-  return Math.abs(differenceMs) <= MAX_CLOCK_DIFFERENCE_MS
+  const { differenceMs, uncertaintyMs } = await measureClockDifference(database, clock)
+  return Math.abs(differenceMs) - uncertaintyMs <= MAX_CLOCK_DIFFERENCE_MS
     ? healthy()
     : unhealthy(`This process's clock differs from the database's by ${differenceMs} ms.`)
 }

@@ -72,6 +72,7 @@ export const DeliveriesInDoubtQuery = graphql(`
     page
     since
     settleableAt
+    cause
     run {
       id
     }

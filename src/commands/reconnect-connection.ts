@@ -1,7 +1,7 @@
 /**
- * Connects a tool again, with new credentials and, where they are given, new settings: after it was disconnected,
- * or for a fresh authorisation. What a sync paused by the breaker is waiting for may be there now; it is published
- * again all the same.
+ * Connects a tool again, with new credentials: after it was disconnected, or for a fresh authorisation. Its
+ * settings stay, as what was sent is asked for below its address. What a sync paused by the breaker is waiting for
+ * may be there now; it is published again all the same.
  */
 import type { JsonValue } from '../domain/json.ts'
 import { InvariantError } from '../runtime/assert.ts'
@@ -14,8 +14,6 @@ import { InvalidInput, NotFound } from './refusals.ts'
 export interface ReconnectConnectionInput {
   readonly connectionId: string
   readonly credentials: JsonValue
-  /** Null: the settings stay as they are. */
-  readonly config: JsonValue
 }
 
 /** Throws {@link InvalidInput}, {@link NotFound}. */
@@ -34,16 +32,16 @@ export async function reconnectConnection(
     if (!connector) {
       throw new InvariantError(`The connection ${connectionId} has the unknown type ${known.type}.`)
     }
-    const given = { config: input.config ?? known.config, credentials: input.credentials }
-    const { config, credentials } = checkConnectionSettings(connector, given, [])
+    const given = { config: known.config, credentials: input.credentials }
+    const { credentials } = checkConnectionSettings(connector, given, [])
     const sealedCredentials = sealCredentials(context, connectionId, credentials)
-    await markConnected(tx, connectionId, { config, sealedCredentials })
+    await markConnected(tx, connectionId, sealedCredentials)
     await recordDeed(tx, context, actor, {
       action: 'reconnectConnection',
       subjectType: 'connection',
       subjectId: connectionId,
-      before: { isConnected: known.disconnectedAt === null, config: known.config },
-      after: { isConnected: true, config, hasCredentials: sealedCredentials !== null },
+      before: { isConnected: known.disconnectedAt === null },
+      after: { isConnected: true, hasCredentials: sealedCredentials !== null },
     })
   })
   return { connectionId, status: 'done' }

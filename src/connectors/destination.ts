@@ -37,7 +37,7 @@ export type DeliveryAnswer =
   /** Taken in as an import that is worked on later. Only where the writer has `imports`. */
   | { readonly kind: 'accepted'; readonly jobId: string }
 
-/** Nobody could say; whoever asked may ask again. */
+/** Nobody could say; whoever asked may ask again. With the failure `node_failed` there is nothing at the place that was asked. */
 export type Unanswered = Extract<Outcome, { readonly kind: 'unknown' }>
 
 /** Whether a write is there. */
@@ -46,11 +46,16 @@ export type LookupAnswer =
   | { readonly kind: 'absent' }
   | Unanswered
 
-/** Asks for writes by their delivery keys; answers one by one, in the order of the keys. Never rejects but with the signal's reason. */
-export type LookUp = (request: {
-  readonly deliveryKeys: readonly string[]
-  readonly signal: AbortSignal
-}) => Promise<readonly LookupAnswer[]>
+/** Asks for writes by their delivery keys. */
+export interface LookUp {
+  /** Where it asks. Kept with what is sent: another place need not know of it. */
+  readonly object: string
+  /** Answers one by one, in the order of the keys. Never rejects but with the signal's reason. */
+  ask(request: {
+    readonly deliveryKeys: readonly string[]
+    readonly signal: AbortSignal
+  }): Promise<readonly LookupAnswer[]>
+}
 
 export type ImportState =
   | { readonly kind: 'running' }
@@ -74,14 +79,22 @@ export interface ImportJobs {
   readonly pollMs: number
   /** How long an attempt waits for an import to finish, in milliseconds. The next attempt goes on waiting. */
   readonly patienceMs: number
+  /** Where the imports that this writer begins can be asked about. Others are asked about where they were begun. */
+  readonly object: string
   /** Neither rejects but with the signal's reason. */
   check(request: {
+    readonly object: string
     readonly jobId: string
+    readonly tag: string
     readonly deliveryKeys: readonly string[]
     readonly signal: AbortSignal
   }): Promise<ImportState>
   /** The import that was started with a tag. Asked only when the call that carried it cannot arrive any more. */
-  find(request: { readonly tag: string; readonly signal: AbortSignal }): Promise<FoundImport>
+  find(request: {
+    readonly object: string
+    readonly tag: string
+    readonly signal: AbortSignal
+  }): Promise<FoundImport>
 }
 
 export interface DestinationWriter {

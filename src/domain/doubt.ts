@@ -9,6 +9,15 @@ const SETTLEMENTS = ['delivered', 'send_again'] as const
 /** What a person found out at the destination. */
 export type Settlement = (typeof SETTLEMENTS)[number]
 
+/**
+ * Why a person is asked about a delivery that was not left by a destination of class `none`. `class_changed`:
+ * it was sent under a class by which it cannot be settled any more. `import_out_of_reach`: nobody tells what became
+ * of its import, where that was begun nor where the sync says now. `lookup_moved`: it is not there where the sync
+ * says now, and nothing shows that it would be.
+ */
+export const DOUBT_CAUSES = ['class_changed', 'import_out_of_reach', 'lookup_moved'] as const
+export type DoubtCause = (typeof DOUBT_CAUSES)[number]
+
 /** An intent as it stands: the positions that it still names. */
 export interface Doubt {
   readonly positions: readonly number[]

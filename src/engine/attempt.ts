@@ -5,6 +5,7 @@
  * gone through, oldest first; an attempt always ends with a verb on its run, or finds that the run is
  * not its own any more. README.md tells what a crash at each point leaves behind.
  */
+import type { DestinationWriter } from '../connectors/destination.ts'
 import type { ConnectorRegistry } from '../connectors/registry.ts'
 import { type Bus, WAKE_CHANNEL } from '../coordination/bus.ts'
 import type { Leases } from '../coordination/lease.ts'
@@ -19,6 +20,7 @@ import type { IdSource, Random } from '../runtime/random.ts'
 import type { Sealer } from '../runtime/seal.ts'
 import type { BreakerSettings } from '../store/breaker.ts'
 import type { Database } from '../store/database.ts'
+import { listConfirmedKeys } from '../store/ledger.ts'
 import { hasHeldRecords } from '../store/pages.ts'
 import { countSetAside } from '../store/quarantine.ts'
 import { isRereading } from '../store/rereadings.ts'
@@ -28,6 +30,7 @@ import { failAttempt, type StopCause, stopCauseOf, unlessStopped } from './attem
 import { endRun, type RunEnd } from './end-run.ts'
 import type { FaultHook } from './fault-points.ts'
 import { LeaseKeeper } from './lease-keeper.ts'
+import { ConfirmedWrites } from './look-up.ts'
 import { type OpenConnectors, openConnectors } from './open-connectors.ts'
 import { PageLoop } from './page-loop.ts'
 import { ProgressPublisher } from './progress-publisher.ts'
@@ -176,7 +179,10 @@ async function createPageLoop(
   }
   const { writer } = connectors
   const connectionId = config.destinationConnectionId
-  const leftIntents = await settleLeft({ ...parts, writer, holder, signal, connectionId })
+  const confirmed = await findConfirmed(parts, claimed.syncId, writer)
+  const leftIntents = await settleLeft({
+    ...{ ...parts, writer, confirmed, holder, signal, connectionId },
+  })
   const { totalRecords } = connectors.reader
   if (totalRecords !== null) {
     await setTotalRecords(parts.database, holder, totalRecords)
@@ -186,6 +192,7 @@ async function createPageLoop(
     ...parts,
     reader: connectors.reader,
     writer,
+    confirmed,
     mapping: compiled.mapping,
     config,
     holder,
@@ -208,6 +215,17 @@ async function createPageLoop(
     firstSends: claimed.firstSends,
     firstSendsRejected: claimed.firstSendsRejected,
   })
+}
+
+async function findConfirmed(
+  { database, settings }: AttemptParts,
+  syncId: string,
+  { lookUp }: DestinationWriter,
+): Promise<ConfirmedWrites> {
+  const { retentionMs } = settings
+  return new ConfirmedWrites(
+    lookUp ? await listConfirmedKeys(database, { syncId, retentionMs }) : [],
+  )
 }
 
 async function createQuarantine(

@@ -13,15 +13,23 @@ import type { IdSource } from '../runtime/random.ts'
 import { WordedError } from '../runtime/worded-error.ts'
 import { endImport, noteImport, renewIntent } from '../store/intents.ts'
 import type { LedgerHolder } from '../store/ledger.ts'
-import { AttemptStop, unlessStopped } from './attempt-stop.ts'
+import { AttemptStop } from './attempt-stop.ts'
 import type { FaultHook } from './fault-points.ts'
-import { findImport, followImport, type ImportContext, waitForOpenImport } from './imports.ts'
+import {
+  findImport,
+  followImport,
+  type ImportContext,
+  stopUnanswered,
+  waitForOpenImport,
+} from './imports.ts'
 import type { LeaseKeeper } from './lease-keeper.ts'
+import { askForWrites, type ConfirmedWrites } from './look-up.ts'
 import type { SendableRecord } from './prepare-page.ts'
 import { scrubAnswer, scrubError, scrubOutcomes } from './scrub-answers.ts'
 
 export interface CallContext extends ImportContext {
   readonly writer: DestinationWriter
+  readonly confirmed: ConfirmedWrites
   readonly lease: LeaseKeeper
   readonly ids: IdSource
   readonly faults: FaultHook
@@ -108,6 +116,9 @@ export class Calls {
       return { kind: 'answered', outcomes }
     }
     this.#isUnderWay = false
+    if (answer.kind === 'answered') {
+      this.#noteConfirmed(records, answer.outcomes)
+    }
     if (answer.kind === 'refused' || answer.outcomes.some(({ kind }) => kind !== 'unknown')) {
       this.#isImportOpen = false
     }
@@ -121,6 +132,8 @@ export class Calls {
 
   async #ask(records: readonly SendableRecord[]): Promise<readonly Outcome[]> {
     const { writer, clock, signal } = this.#context
+    // Those of before the wait: what is confirmed meanwhile may not be found yet.
+    const confirmed = this.#context.confirmed.keys
     const waitMs = this.#reservedAtMs + quietMsOf(writer) - clock.monotonicMs()
     if (waitMs > 0) {
       await clock.sleep(waitMs, signal)
@@ -131,8 +144,7 @@ export class Calls {
     const { lookUp } = writer
     assert(lookUp !== null, 'A destination of class lookup can be asked.')
     const deliveryKeys = this.#keysOf(records)
-    const answers = await unlessStopped(signal, () => lookUp({ deliveryKeys, signal }))
-    assert(answers.length === records.length, 'A destination answers for each key.')
+    const { answers } = await askForWrites(lookUp, { deliveryKeys, confirmed, signal })
     return answers.map((answer): Outcome => {
       switch (answer.kind) {
         case 'found':
@@ -159,17 +171,17 @@ export class Calls {
     const { imports } = writer
     for (;;) {
       const reservedAtMs = clock.monotonicMs()
-      const importTag = imports ? ids.next() : null
+      const newImport = imports ? { tag: ids.next(), object: imports.object } : null
       const quietMs = quietMsOf(writer)
       const renewed = await renewIntent(database, {
-        ...{ holder, intentId: this.intentId, quietMs, importTag },
+        ...{ holder, intentId: this.intentId, quietMs, newImport },
       })
       if (renewed === 'fenced_off') {
         throw new AttemptStop({ kind: 'fenced_off' })
       }
       if (renewed === 'reserved') {
         this.#reservedAtMs = reservedAtMs
-        this.#storedTag = importTag
+        this.#storedTag = newImport?.tag ?? null
         return
       }
       assert(imports !== null, 'Only an import waits for another one.')
@@ -212,29 +224,52 @@ export class Calls {
 
   async #accept(jobId: string, records: readonly SendableRecord[]): Promise<readonly Outcome[]> {
     const { database, holder, faults, runId } = this.#context
+    const { imports, tag } = this.#openImport()
+    const { object } = imports
     const intent = { intentId: this.intentId, epoch: holder.epoch }
-    if (!(await noteImport(database, { ...intent, jobId }))) {
+    if (!(await noteImport(database, { ...intent, jobId, object }))) {
       throw new AttemptStop({ kind: 'fenced_off' })
     }
     await faults('afterAccept', runId)
-    const { imports } = this.#context.writer
-    assert(imports !== null, 'Only a writer with imports accepts a call for later.')
     const deliveryKeys = this.#keysOf(records)
-    const outcomes = await followImport(this.#context, imports, { jobId, deliveryKeys })
-    assert(outcomes.length === records.length, 'An import answers for each key.')
+    const followed = { object, tag, jobId, deliveryKeys }
+    const told = await followImport(this.#context, imports, followed)
+    if (told.kind === 'unknown') {
+      throw stopUnanswered(told)
+    }
+    assert(told.outcomes.length === records.length, 'An import answers for each key.')
     this.#isImportOpen = false
-    return outcomes
+    this.#noteConfirmed(records, told.outcomes)
+    return told.outcomes
   }
 
   async #findImport(records: readonly SendableRecord[]): Promise<readonly Outcome[]> {
-    const { imports } = this.#context.writer
-    assert(imports !== null && this.#storedTag !== null, 'An open import has a tag.')
-    const jobId = await findImport(this.#context, imports, this.#storedTag)
-    if (jobId !== null) {
-      return await this.#accept(jobId, records)
+    const { imports, tag } = this.#openImport()
+    const found = await findImport(this.#context, imports, { object: imports.object, tag })
+    if (found.kind === 'unknown') {
+      throw stopUnanswered(found)
+    }
+    if (found.kind === 'found') {
+      return await this.#accept(found.jobId, records)
     }
     this.#isImportOpen = false
     return records.map(() => NOT_THERE)
+  }
+
+  #openImport() {
+    const { imports } = this.#context.writer
+    const tag = this.#storedTag
+    assert(imports !== null && tag !== null, 'Only a writer with imports begins one, under a tag.')
+    return { imports, tag }
+  }
+
+  /** For when the destination says of another one that it is not there. */
+  #noteConfirmed(records: readonly SendableRecord[], outcomes: readonly Outcome[]): void {
+    const { writer, confirmed } = this.#context
+    if (writer.lookUp) {
+      const written = records.filter((_, index) => outcomes[index]?.kind === 'written')
+      confirmed.note(this.#keysOf(written))
+    }
   }
 
   #keysOf(records: readonly SendableRecord[]): string[] {

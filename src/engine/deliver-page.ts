@@ -226,6 +226,7 @@ export async function checkpointPage(
     held: isClean ? [] : held,
     setAside,
     released: delivered.released,
+    confirmedKeys: context.writer.lookUp ? context.confirmed.keys.join('') || null : null,
     retentionMs: context.retentionMs,
   })
   if (!done) {

@@ -3,16 +3,17 @@
  * when they are somebody else's.
  *
  * Invariants: nothing here sends a record; what an import did is told by the import itself or stays
- * unknown; waiting ends with the attempt's signal, and with the patience of the destination.
+ * unknown (I12); an import is asked about where it was begun, whoever asks and whatever is declared by now;
+ * waiting ends with the attempt's signal, and with the patience of the destination.
  */
-import type { ImportJobs, Unanswered } from '../connectors/destination.ts'
+import type { FoundImport, ImportJobs, Unanswered } from '../connectors/destination.ts'
 import type { Outcome } from '../domain/delivery.ts'
 import { failure } from '../domain/failure.ts'
 import { unreachable } from '../runtime/assert.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Database } from '../store/database.ts'
 import { closeImport, findOpenImport, noteImport, type OpenImport } from '../store/intents.ts'
-import { failAttempt, unlessStopped } from './attempt-stop.ts'
+import { type AttemptStop, failAttempt, unlessStopped } from './attempt-stop.ts'
 
 export interface ImportContext {
   readonly database: Database
@@ -24,61 +25,73 @@ export interface ImportContext {
 /** Looks in a row that nobody answered, after which the attempt ends; the next one looks again. */
 const MAX_SILENT_LOOKS = 4
 
-/** What became of the records of an import, in their order. Throws an attempt's stop. */
+/** The destination's name of an import, and where it is known by that. */
+export interface NamedImport {
+  readonly object: string
+  readonly tag: string
+  readonly jobId: string
+}
+
+export type FollowedImport =
+  /** What became of the records of the import, in the order of their keys. */
+  { readonly kind: 'told'; readonly outcomes: readonly Outcome[] } | Unanswered
+
+/** Follows an import to its end, or until nobody has said for too long what became of it. Throws an attempt's stop. */
 export async function followImport(
   context: ImportContext,
   imports: ImportJobs,
-  { jobId, deliveryKeys }: { readonly jobId: string; readonly deliveryKeys: readonly string[] },
-): Promise<readonly Outcome[]> {
+  followed: NamedImport & { readonly deliveryKeys: readonly string[] },
+): Promise<FollowedImport> {
   const { clock, signal } = context
+  const { deliveryKeys } = followed
   const endsAtMs = clock.monotonicMs() + imports.patienceMs
-  const silence = new SilentLooks()
+  let silentLooks = 0
   for (;;) {
-    const state = await unlessStopped(signal, () => imports.check({ jobId, deliveryKeys, signal }))
+    const state = await unlessStopped(signal, () => imports.check({ ...followed, signal }))
     switch (state.kind) {
       case 'finished':
-        return state.outcomes
+        return { kind: 'told', outcomes: state.outcomes }
       case 'lost':
-        return deliveryKeys.map(() => toUnknown(state.reason))
+        return { kind: 'told', outcomes: deliveryKeys.map(() => toUnknown(state.reason)) }
       case 'unknown':
-        silence.note(state)
+        silentLooks += 1
+        if (silentLooks >= MAX_SILENT_LOOKS) {
+          return state
+        }
         break
       case 'running':
-        silence.end()
+        silentLooks = 0
         break
       default:
         return unreachable(state)
     }
     if (clock.monotonicMs() >= endsAtMs) {
-      throw unavailable(`The import ${jobId} has not finished in ${imports.patienceMs / 1000} s.`)
+      const seconds = imports.patienceMs / 1000
+      throw unavailable(`The import ${followed.jobId} has not finished in ${seconds} s.`)
     }
     await clock.sleep(imports.pollMs, signal)
   }
 }
 
-/** The import that carries the tag, or null: none was started. Throws an attempt's stop when nobody says. */
+/** Looks for the import that carries the tag, until somebody says or too many looks were in vain. Throws an attempt's stop. */
 export async function findImport(
   context: ImportContext,
   imports: ImportJobs,
-  tag: string,
-): Promise<string | null> {
+  mark: { readonly object: string; readonly tag: string },
+): Promise<FoundImport> {
   const { clock, signal } = context
-  const silence = new SilentLooks()
-  for (;;) {
-    const found = await unlessStopped(signal, () => imports.find({ tag, signal }))
-    switch (found.kind) {
-      case 'found':
-        return found.jobId
-      case 'absent':
-        return null
-      case 'unknown':
-        silence.note(found)
-        break
-      default:
-        return unreachable(found)
+  for (let looks = 1; ; looks += 1) {
+    const found = await unlessStopped(signal, () => imports.find({ ...mark, signal }))
+    if (found.kind !== 'unknown' || looks >= MAX_SILENT_LOOKS) {
+      return found
     }
     await clock.sleep(imports.pollMs, signal)
   }
+}
+
+/** The attempt ends, and its intent stays: the next one asks again. */
+export function stopUnanswered({ failure: code, reason }: Unanswered): AttemptStop {
+  return failAttempt(failure(code, { step: 'writing', detail: reason }))
 }
 
 /**
@@ -94,55 +107,61 @@ export async function waitForOpenImport(
   for (;;) {
     signal.throwIfAborted()
     const open = await findOpenImport(database, connectionId)
-    if (!open || (!open.isInFlight && (await closeIfOver(context, imports, open)))) {
+    if (!open) {
+      return
+    }
+    const look = open.isInFlight ? NOT_OVER : await lookAtOpen(context, imports, open)
+    if (look.isOver) {
+      await closeImport(database, open)
       return
     }
     if (clock.monotonicMs() >= endsAtMs) {
-      throw unavailable(
-        `Another import into this connection has been open for ${imports.patienceMs / 1000} s: that of sync ${open.syncId}.`,
-      )
+      throw unavailable(describeOpen(open, look.silence, imports.patienceMs))
     }
     await clock.sleep(imports.pollMs, signal)
   }
 }
 
-async function closeIfOver(
+interface OpenLook {
+  readonly isOver: boolean
+  /** Why that could not be found out. */
+  readonly silence: string | null
+}
+
+const NOT_OVER: OpenLook = { isOver: false, silence: null }
+const OVER: OpenLook = { isOver: true, silence: null }
+
+/** One look, where the import was begun: this sync's own place need not know of it. */
+async function lookAtOpen(
   context: ImportContext,
   imports: ImportJobs,
   open: OpenImport,
-): Promise<boolean> {
+): Promise<OpenLook> {
   const { database, signal } = context
-  if (open.jobId === null && open.quietInMs > 0) {
-    return false
-  }
-  const jobId = open.jobId ?? (await findImport(context, imports, open.tag))
-  if (jobId !== null) {
-    if (open.jobId === null) {
-      await noteImport(database, { ...open, jobId })
+  const mark = { object: open.object ?? imports.object, tag: open.tag }
+  let { jobId } = open
+  if (jobId === null) {
+    if (open.quietInMs > 0) {
+      return NOT_OVER
     }
-    const look = { jobId, deliveryKeys: [], signal }
-    const state = await unlessStopped(signal, () => imports.check(look))
-    if (state.kind === 'running' || state.kind === 'unknown') {
-      return false
+    const found = await unlessStopped(signal, () => imports.find({ ...mark, signal }))
+    if (found.kind !== 'found') {
+      return found.kind === 'absent' ? OVER : { isOver: false, silence: found.reason }
     }
+    jobId = found.jobId
+    await noteImport(database, { ...open, ...mark, jobId })
   }
-  await closeImport(database, open)
-  return true
+  const look = { ...mark, jobId, deliveryKeys: [], signal }
+  const state = await unlessStopped(signal, () => imports.check(look))
+  if (state.kind === 'unknown') {
+    return { isOver: false, silence: state.reason }
+  }
+  return state.kind === 'running' ? NOT_OVER : OVER
 }
 
-class SilentLooks {
-  #looks = 0
-
-  note({ failure: code, reason }: Unanswered): void {
-    this.#looks += 1
-    if (this.#looks >= MAX_SILENT_LOOKS) {
-      throw failAttempt(failure(code, { step: 'writing', detail: reason }))
-    }
-  }
-
-  end(): void {
-    this.#looks = 0
-  }
+function describeOpen(open: OpenImport, silence: string | null, patienceMs: number): string {
+  const told = `Another import into this connection has been open for ${patienceMs / 1000} s: that of sync "${open.syncName}" (${open.syncId}).`
+  return silence === null ? told : `${told} What became of it is not said. ${silence}`
 }
 
 function toUnknown(reason: string): Outcome {

@@ -178,6 +178,8 @@ export function toChunk(context: DeliveryContext, records: readonly SendableReco
     destinationIdentities: records.map((record) => record.destinationIdentityHash).join(''),
     quietMs: quietMsOf(writer),
     importTag: writer.imports ? ids.next() : null,
+    importObject: writer.imports?.object ?? null,
+    lookupObject: writer.lookUp?.object ?? null,
     redriven:
       redrivenOrdinal === undefined
         ? undefined

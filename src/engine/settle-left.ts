@@ -5,24 +5,27 @@
  *
  * Invariants: nobody is asked before the quiet time of the intent has passed; what is there is completed
  * under the epoch that reserved it, so at most once, whoever else settles it; where nobody answers, the
- * attempt ends and the intent stays.
+ * attempt ends and the intent stays; that something is not there is believed only of a place that would know.
  */
 import type { ImportJobs, LookUp } from '../connectors/destination.ts'
-import { deliveryKey, RECORD_DIGEST_BYTES } from '../domain/delivery.ts'
-import { failure } from '../domain/failure.ts'
+import { deliveryKey, type Outcome, RECORD_DIGEST_BYTES } from '../domain/delivery.ts'
+import type { DoubtCause } from '../domain/doubt.ts'
 import { decideCallWait } from '../domain/retry.ts'
-import { assert } from '../runtime/assert.ts'
+import { assert, unreachable } from '../runtime/assert.ts'
 import type { IdSource } from '../runtime/random.ts'
 import { endImport, noteImport } from '../store/intents.ts'
 import { complete, type LedgerHolder } from '../store/ledger.ts'
 import { alignLeftIntents, type LeftIntent, listLeftIntents } from '../store/left-intents.ts'
-import { failAttempt, unlessStopped } from './attempt-stop.ts'
 import type { CallContext } from './calls.ts'
-import { findImport, followImport } from './imports.ts'
+import { type FollowedImport, findImport, followImport, stopUnanswered } from './imports.ts'
 import { LeftIntents } from './left-intents.ts'
+import { askForWrites } from './look-up.ts'
 
 export interface SettleContext
-  extends Pick<CallContext, 'database' | 'writer' | 'clock' | 'signal' | 'connectionId'> {
+  extends Pick<
+    CallContext,
+    'database' | 'writer' | 'confirmed' | 'clock' | 'signal' | 'connectionId'
+  > {
   readonly ids: IdSource
   readonly holder: LedgerHolder
 }
@@ -72,21 +75,76 @@ async function waitUntil({ clock, signal }: SettleContext, atMs: number): Promis
 }
 
 async function settleImport(context: SettleContext, intent: LeftIntent): Promise<void> {
-  const { database, writer } = context
-  const { imports } = writer
+  const { imports } = context.writer
   assert(imports !== null, 'An import that nobody can ask about is for a person.')
-  const jobId = await findJob(context, imports, intent)
-  if (jobId === null) {
-    await settleAs(context, intent, { written: [], unknown: [] })
-    return
+  const begunAt = intent.importObject ?? imports.object
+  const told = await tellImport(context, { intent, imports, object: begunAt })
+  if (begunAt !== imports.object && isWithoutTrace(told)) {
+    await settleMovedImport(context, intent, { imports, before: told })
+  } else {
+    await settleTold(context, intent, told)
   }
-  const deliveryKeys = keysOf(intent)
-  const outcomes = await followImport(context, imports, { jobId, deliveryKeys })
-  assert(outcomes.length === deliveryKeys.length, 'An import answers for each key.')
+}
+
+/** Nobody knows of it there, or there is nothing at all. */
+function isWithoutTrace(told: ToldImport): boolean {
+  return told.kind === 'never_begun' || (told.kind === 'unknown' && told.failure === 'node_failed')
+}
+
+/**
+ * There is no trace of it where it was begun, and the sync names another place by now: that one was wrong and was
+ * mended, or all of them have moved. An import that has the tag is the one, wherever it is; but that none has it
+ * says something only at the place where it was begun.
+ */
+async function settleMovedImport(
+  context: SettleContext,
+  intent: LeftIntent,
+  { imports, before }: { readonly imports: ImportJobs; readonly before: ToldImport },
+): Promise<void> {
+  const unnamed = { ...intent, importJobId: null }
+  const told = await tellImport(context, { intent: unnamed, imports, object: imports.object })
+  if (told.kind === 'never_begun' && before.kind === 'unknown') {
+    const unknown = [...intent.positions.keys()]
+    await settleAs(context, intent, { written: [], unknown, doubtCause: 'import_out_of_reach' })
+  } else {
+    await settleTold(context, intent, told)
+  }
+}
+
+type ToldImport =
+  | FollowedImport
+  /** No import was started, so nothing of it was applied. */
+  | { readonly kind: 'never_begun' }
+
+async function settleTold(
+  context: SettleContext,
+  intent: LeftIntent,
+  told: ToldImport,
+): Promise<void> {
+  switch (told.kind) {
+    case 'unknown':
+      throw stopUnanswered(told)
+    case 'never_begun':
+      await settleAs(context, intent, { written: [], unknown: [] })
+      break
+    case 'told':
+      await settleOutcomes(context, intent, told.outcomes)
+      break
+    default:
+      unreachable(told)
+  }
+}
+
+async function settleOutcomes(
+  context: SettleContext,
+  intent: LeftIntent,
+  outcomes: readonly Outcome[],
+): Promise<void> {
+  assert(outcomes.length === intent.positions.length, 'An import answers for each key.')
   const places = [...outcomes.entries()]
   const unknown = places.filter(([, { kind }]) => kind === 'unknown').map(([index]) => index)
   if (unknown.length === places.length) {
-    await endImport(database, { intentId: intent.id, epoch: intent.epoch })
+    await endImport(context.database, { intentId: intent.id, epoch: intent.epoch })
     return
   }
   await settleAs(context, intent, {
@@ -97,22 +155,30 @@ async function settleImport(context: SettleContext, intent: LeftIntent): Promise
   })
 }
 
-/** Null: no import was started, so nothing of it was applied. */
-async function findJob(
+/** What the place says of the intent's import. */
+async function tellImport(
   context: SettleContext,
-  imports: ImportJobs,
-  intent: LeftIntent,
-): Promise<string | null> {
-  const { importJobId, importTag } = intent
-  if (importJobId !== null || importTag === null) {
-    return importJobId
-  }
-  const jobId = await findImport(context, imports, importTag)
-  if (jobId !== null) {
+  asked: {
+    readonly intent: LeftIntent
+    readonly imports: ImportJobs
+    readonly object: string
+  },
+): Promise<ToldImport> {
+  const { intent, imports, object } = asked
+  const { importTag: tag } = intent
+  assert(tag !== null, 'An import has a tag.')
+  let jobId = intent.importJobId
+  if (jobId === null) {
+    const found = await findImport(context, imports, { object, tag })
+    if (found.kind !== 'found') {
+      return found.kind === 'absent' ? { kind: 'never_begun' } : found
+    }
+    jobId = found.jobId
     const name = { intentId: intent.id, epoch: intent.epoch }
-    await noteImport(context.database, { ...name, jobId })
+    await noteImport(context.database, { ...name, jobId, object })
   }
-  return jobId
+  const deliveryKeys = keysOf(intent)
+  return await followImport(context, imports, { object, tag, jobId, deliveryKeys })
 }
 
 async function settleByLookUp(context: SettleContext, intent: LeftIntent): Promise<void> {
@@ -126,7 +192,7 @@ async function settleByLookUp(context: SettleContext, intent: LeftIntent): Promi
     }
     const waitMs = decideCallWait(tries, null, 1)
     if (waitMs === null) {
-      throw failAttempt(failure(silent.failure, { step: 'writing', detail: silent.reason }))
+      throw stopUnanswered(silent)
     }
     await clock.sleep(waitMs, signal)
   }
@@ -134,19 +200,31 @@ async function settleByLookUp(context: SettleContext, intent: LeftIntent): Promi
 
 /** Settles the intent if all of it was answered; else the first of the answers that say nothing. */
 async function settleAnswered(context: SettleContext, intent: LeftIntent, lookUp: LookUp) {
-  const { signal } = context
+  const { confirmed, signal } = context
   const deliveryKeys = keysOf(intent)
-  const answers = await unlessStopped(signal, () => lookUp({ deliveryKeys, signal }))
-  assert(answers.length === deliveryKeys.length, 'A destination answers for each key.')
-  for (const answer of answers) {
-    if (answer.kind === 'unknown') {
-      return answer
+  const asked = { deliveryKeys, confirmed: confirmed.keys, signal }
+  const { answers, isProven } = await askForWrites(lookUp, asked)
+  const written: { index: number; result: string | null }[] = []
+  const absent: number[] = []
+  for (const [index, answer] of answers.entries()) {
+    switch (answer.kind) {
+      case 'unknown':
+        return answer
+      case 'found':
+        written.push({ index, result: answer.remoteId })
+        break
+      case 'absent':
+        absent.push(index)
+        break
+      default:
+        unreachable(answer)
     }
   }
-  const written = [...answers.entries()].flatMap(([index, answer]) =>
-    answer.kind === 'found' ? [{ index, result: answer.remoteId }] : [],
-  )
-  await settleAs(context, intent, { written, unknown: [] })
+  // Another place than the sync named when they were sent need not know of them.
+  const isInDoubt = intent.lookupObject !== lookUp.object && !isProven
+  await settleAs(context, intent, {
+    ...{ written, unknown: isInDoubt ? absent : [], doubtCause: 'lookup_moved' },
+  })
   return null
 }
 
@@ -157,15 +235,19 @@ async function settleAs(
   told: {
     readonly written: readonly { readonly index: number; readonly result: string | null }[]
     readonly unknown: readonly number[]
+    /** Not given: the class decides what becomes of what is unknown. */
+    readonly doubtCause?: DoubtCause
   },
 ): Promise<void> {
+  const { written, unknown, doubtCause } = told
+  const cause = doubtCause === undefined ? {} : { doubtCause }
   await complete(database, {
     intentId: intent.id,
     epoch: intent.epoch,
-    written: told.written,
+    written,
     remaining:
-      told.unknown.length > 0
-        ? { intentId: ids.next(), indexes: told.unknown, keepsImport: false }
+      unknown.length > 0
+        ? { intentId: ids.next(), indexes: unknown, keepsImport: false, ...cause }
         : null,
     hasHeldRecords: true,
   })

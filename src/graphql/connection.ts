@@ -177,10 +177,6 @@ const ReconnectConnectionInput = builder.inputType('ReconnectConnectionInput', {
       description:
         'Its credentials, if it takes any. They take the place of those that are stored.',
     }),
-    config: t.field({
-      type: 'JSON',
-      description: 'Its settings; not given, they stay as they are.',
-    }),
   }),
 })
 
@@ -188,7 +184,7 @@ builder.mutationField('reconnectConnection', (t) =>
   t.field({
     type: ChangedConnectionPayload,
     description:
-      'Connects a tool again, or gives it a fresh authorisation. A sync that the breaker paused is published again after it.',
+      'Connects a tool again, or gives it a fresh authorisation; its settings stay. A sync that the breaker paused is published again after it.',
     errors: { types: [InvalidInput, NotFound] },
     args: {
       input: t.arg({
@@ -201,7 +197,6 @@ builder.mutationField('reconnectConnection', (t) =>
       reconnectConnection(context.parts, getActor(context), {
         connectionId: readId('Connection', input.connectionId, 'connectionId'),
         credentials: input.credentials ?? {},
-        config: input.config ?? null,
       }),
   }),
 )

@@ -1,6 +1,7 @@
 /** Deliveries in doubt: whose answer was lost, at a destination that would write them twice. */
 import { AlreadySettled, DeliveryInFlight, InvalidInput, NotFound } from '../commands/refusals.ts'
 import { type SettledDelivery, settleDelivery } from '../commands/settle-delivery.ts'
+import type { DoubtCause } from '../domain/doubt.ts'
 import { isUuid } from '../domain/ids.ts'
 import { type DoubtKey, type HistoricDoubt, listDoubts } from '../store/history/doubts.ts'
 import { builder } from './builder.ts'
@@ -10,6 +11,31 @@ import { SettlementEnum } from './errors.ts'
 import { encodeGlobalId, readId } from './global-id.ts'
 import { RunType, SyncType } from './nodes.ts'
 import { type PageArguments, resolveForwardPage } from './paging.ts'
+
+const DoubtCauseEnum = builder.enumType('DeliveryDoubtCause', {
+  description: 'Why only a person can say what became of a delivery.',
+  values: {
+    NO_ANSWER: {
+      value: 'no_answer',
+      description: 'Its answer was lost, and the destination cannot be asked (NONE).',
+    },
+    CLASS_CHANGED: {
+      value: 'class_changed',
+      description:
+        'Its answer was lost, and it was sent to a destination that was declared otherwise than now: it can neither be asked for nor sent again.',
+    },
+    IMPORT_OUT_OF_REACH: {
+      value: 'import_out_of_reach',
+      description:
+        'It went into an import that nobody knows of: not where it was begun, and not where the sync says by now.',
+    },
+    LOOKUP_MOVED: {
+      value: 'lookup_moved',
+      description:
+        'It is not there where the sync says to ask by now, which is not where it said when it was sent, and nothing shows that it would be there.',
+    },
+  } as const satisfies Record<string, { value: DoubtCause | 'no_answer'; description: string }>,
+})
 
 const DeliveryInDoubtType = builder.objectRef<HistoricDoubt>('DeliveryInDoubt').implement({
   description:
@@ -27,6 +53,11 @@ const DeliveryInDoubtType = builder.objectRef<HistoricDoubt>('DeliveryInDoubt').
     settleableAt: t.expose('settleableAt', {
       type: 'DateTime',
       description: 'From when it can be settled: until then the destination may still apply it.',
+    }),
+    cause: t.field({
+      type: DoubtCauseEnum,
+      description: 'Why only a person can say what became of it.',
+      resolve: ({ cause }) => cause ?? 'no_answer',
     }),
     run: t.field({
       type: RunType,

@@ -1,4 +1,9 @@
-/** Connections: tools connected in a workspace. Credentials lie here sealed only. */
+/**
+ * Connections: tools connected in a workspace. Credentials lie here sealed only.
+ *
+ * Invariant: the configuration of a connection never changes. Intents name places below its address, at which
+ * their writes and imports are asked for; at another address these would be other places.
+ */
 import { and, eq, inArray, sql } from 'drizzle-orm'
 import type { JsonObject } from '../domain/json.ts'
 import type { Instant } from '../runtime/clock.ts'
@@ -81,11 +86,10 @@ export async function markDisconnected(tx: Handle, id: string): Promise<void> {
 export async function markConnected(
   tx: Handle,
   id: string,
-  given: Pick<StoredConnection, 'config' | 'sealedCredentials'>,
+  sealedCredentials: string | null,
 ): Promise<void> {
-  const { config, sealedCredentials } = given
   await tx.orm
     .update(connection)
-    .set({ config, sealedCredentials, disconnectedAt: null, updatedAt: sql`now()` })
+    .set({ sealedCredentials, disconnectedAt: null, updatedAt: sql`now()` })
     .where(eq(connection.id, id))
 }

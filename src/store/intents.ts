@@ -17,8 +17,14 @@ export interface IntentName {
   readonly epoch: number
 }
 
+/** What an import can be found by, and where. */
+export interface ImportMark {
+  readonly tag: string
+  readonly object: string
+}
+
 /**
- * Begins its quiet time anew, for another try; with a tag, for another import. `fenced_off`: the fence was
+ * Begins its quiet time anew, for another try; with a mark, for another import. `fenced_off`: the fence was
  * raised, or somebody has settled the intent.
  */
 export async function renewIntent(
@@ -27,17 +33,18 @@ export async function renewIntent(
     readonly holder: LedgerHolder
     readonly intentId: string
     readonly quietMs: number
-    readonly importTag: string | null
+    readonly newImport: ImportMark | null
   },
 ): Promise<Reserved> {
-  const { holder, intentId, quietMs, importTag } = options
+  const { holder, intentId, quietMs, newImport } = options
   try {
     const rows = await db.rows(sql`/* intents.renewIntent */
       with fence as (${fenceOf(holder)})
       update delivery_intent
       set quiet_at = now() + ${quietMs}::float8 * interval '1 millisecond',
-          import_tag = ${importTag}::uuid, import_job_id = null,
-          is_import_open = ${importTag !== null}
+          import_tag = ${newImport?.tag ?? null}::uuid,
+          import_object = ${newImport?.object ?? null}::text, import_job_id = null,
+          is_import_open = ${newImport !== null}
       from fence
       where delivery_intent.id = ${intentId} and delivery_intent.epoch = ${holder.epoch}
       returning 1`)
@@ -50,15 +57,15 @@ export async function renewIntent(
   }
 }
 
-/** Keeps the destination's name of the import. False: the intent is not there any more. */
+/** Keeps the destination's name of the import, and where it is known by that. False: the intent is not there any more. */
 export async function noteImport(
   db: Handle,
-  options: IntentName & { readonly jobId: string },
+  options: IntentName & { readonly jobId: string; readonly object: string },
 ): Promise<boolean> {
-  const { intentId, epoch, jobId } = options
+  const { intentId, epoch, jobId, object } = options
   const rows = await db.rows(sql`/* intents.noteImport */
     update delivery_intent
-    set import_job_id = ${jobId}
+    set import_job_id = ${jobId}, import_object = ${object}
     where id = ${intentId} and epoch = ${epoch} and import_tag is not null
     returning 1`)
   return rows.length > 0
@@ -68,7 +75,7 @@ export async function noteImport(
 export async function endImport(db: Handle, { intentId, epoch }: IntentName): Promise<void> {
   await db.rows(sql`/* intents.endImport */
     update delivery_intent
-    set import_tag = null, import_job_id = null, is_import_open = false
+    set import_tag = null, import_object = null, import_job_id = null, is_import_open = false
     where id = ${intentId} and epoch = ${epoch}`)
 }
 
@@ -84,7 +91,10 @@ export type OpenImport = {
   readonly intentId: string
   readonly epoch: number
   readonly syncId: string
+  readonly syncName: string
   readonly tag: string
+  /** Where it can be asked about; null: that was not kept. */
+  readonly object: string | null
   readonly jobId: string | null
   /** Its attempt is at work and will see to it. */
   readonly isInFlight: boolean
@@ -96,10 +106,12 @@ export type OpenImport = {
 export async function findOpenImport(db: Handle, connectionId: string): Promise<OpenImport | null> {
   const [found] = await db.rows<OpenImport>(sql`/* intents.findOpenImport */
     select intent.id as "intentId", intent.epoch, intent.sync_id as "syncId",
-           intent.import_tag as tag, intent.import_job_id as "jobId",
+           sync.name as "syncName", intent.import_tag as tag, intent.import_object as object,
+           intent.import_job_id as "jobId",
            ${IS_IN_FLIGHT} as "isInFlight",
            greatest(0, extract(epoch from intent.quiet_at - now()) * 1000)::float8 as "quietInMs"
     from delivery_intent as intent
+    join sync on sync.id = intent.sync_id
     left join run on run.id = intent.run_id
     where intent.connection_id = ${connectionId} and intent.is_import_open`)
   return found ?? null

@@ -14,6 +14,7 @@ import {
   PAGE_DIGEST_BYTES,
   RECORD_DIGEST_BYTES,
 } from '../domain/delivery.ts'
+import type { DoubtCause } from '../domain/doubt.ts'
 import type { Handle } from './database.ts'
 import { ledgerDay, MissingPartitionError } from './partitions.ts'
 import { supersedeOlder } from './superseding.ts'
@@ -48,6 +49,10 @@ export interface Chunk {
   readonly quietMs: number
   /** What an import that its call starts can be found by; null: the call is answered at once. */
   readonly importTag: string | null
+  /** Where that import can be asked about; null: it starts none. */
+  readonly importObject: string | null
+  /** Where its writes can be asked for; null: nowhere. */
+  readonly lookupObject: string | null
   /** Of records that were set aside and brought back; else their page is open and tells this. */
   readonly redriven?: RedrivenChunk | undefined
 }
@@ -185,6 +190,8 @@ export interface RemainingPlaces {
   readonly indexes: readonly number[]
   /** The import that was started for them may still be going on. */
   readonly keepsImport: boolean
+  /** Not given: their class decides what becomes of them; else they are for a person, and why. */
+  readonly doubtCause?: DoubtCause
 }
 
 export interface CompleteOptions {
@@ -209,7 +216,8 @@ export async function complete(db: Handle, options: CompleteOptions): Promise<bo
       returning sync_id, epoch, run_id, connection_id, delivery_class, page_digest, positions,
                 record_digests || ''::bytea as record_digests,
                 destination_identities || ''::bytea as destination_identities, identities,
-                redriven_ordinal, day, reserved_at, quiet_at, import_tag, import_job_id, is_import_open
+                redriven_ordinal, day, reserved_at, quiet_at, import_tag, import_object,
+                import_job_id, is_import_open, lookup_object, doubt_cause
     ),
     reserved_record as (
       select settled.page_digest || int4send(place.position)
@@ -235,6 +243,26 @@ export async function complete(db: Handle, options: CompleteOptions): Promise<bo
     ${options.hasHeldRecords ? sql`, superseded as (${supersedeOlder()})` : sql``}
     select 1 from settled`)
   return rows.length > 0
+}
+
+/** The keys that the last checkpoints named and that still count, the newest first. */
+export async function listConfirmedKeys(
+  db: Handle,
+  options: { readonly syncId: string; readonly retentionMs: number },
+): Promise<readonly string[]> {
+  const rows = await db.rows<{ key: string }>(sql`/* ledger.listConfirmedKeys */
+    select encode(delivery.key, 'hex') as key
+    from sync_fence
+    cross join generate_series(0, length(sync_fence.confirmed_keys) / ${DELIVERY_KEY_BYTES} - 1)
+      as place
+    join delivery
+      on delivery.key = substring(sync_fence.confirmed_keys
+                                  from place * ${DELIVERY_KEY_BYTES} + 1 for ${DELIVERY_KEY_BYTES})
+    where sync_fence.sync_id = ${options.syncId}
+      and delivery.completed_at > now() - ${options.retentionMs}::float8 * interval '1 millisecond'
+    group by place, delivery.key
+    order by place`)
+  return rows.map(({ key }) => key)
 }
 
 /** Whether the holder's epoch is still the sync's. */
@@ -276,7 +304,7 @@ function insertChunk(holder: LedgerHolder, pageDigest: string, chunk: Chunk) {
     insert into delivery_intent (id, sync_id, epoch, run_id, connection_id, delivery_class,
                                  page_digest, positions, record_digests, destination_identities,
                                  identities, redriven_ordinal, day, quiet_at, import_tag,
-                                 is_import_open)
+                                 import_object, is_import_open, lookup_object)
     select ${chunk.intentId}::uuid, sync_id, ${holder.epoch}::bigint, ${holder.runId}::uuid,
            ${chunk.connectionId}::uuid, ${chunk.deliveryClass}, ${bytea(pageDigest)},
            ${`{${chunk.positions.join(',')}}`}::text::int[], ${bytea(chunk.recordDigests)},
@@ -284,7 +312,7 @@ function insertChunk(holder: LedgerHolder, pageDigest: string, chunk: Chunk) {
            decode(${chunk.redriven?.identities ?? null}::text, 'hex'),
            ${chunk.redriven?.ordinal ?? null}::bigint, today.day,
            now() + ${chunk.quietMs}::float8 * interval '1 millisecond', ${chunk.importTag}::uuid,
-           ${chunk.importTag !== null}
+           ${chunk.importObject}::text, ${chunk.importTag !== null}, ${chunk.lookupObject}::text
     from fence
     cross join today
     where not exists (select from completed)
@@ -294,19 +322,23 @@ function insertChunk(holder: LedgerHolder, pageDigest: string, chunk: Chunk) {
 
 /** Puts back an intent for the places that are still unknown, with the moments of the first one. */
 function keepRemaining(remaining: RemainingPlaces) {
-  const { keepsImport } = remaining
+  const { keepsImport, doubtCause = null } = remaining
   return sql`
     insert into delivery_intent (id, sync_id, epoch, run_id, connection_id, delivery_class,
                                  page_digest, positions, record_digests, destination_identities,
                                  identities, redriven_ordinal, day, reserved_at, quiet_at,
-                                 import_tag, import_job_id, is_import_open)
+                                 import_tag, import_object, import_job_id, is_import_open,
+                                 lookup_object, doubt_cause)
     select ${remaining.intentId}::uuid, settled.sync_id, settled.epoch, settled.run_id,
-           settled.connection_id, settled.delivery_class, settled.page_digest, kept.positions, kept.record_digests,
-           kept.destination_identities, kept.identities, settled.redriven_ordinal, settled.day,
+           settled.connection_id,
+           case when ${doubtCause !== null} then 'none' else settled.delivery_class end,
+           settled.page_digest, kept.positions, kept.record_digests, kept.destination_identities, kept.identities, settled.redriven_ordinal, settled.day,
            settled.reserved_at, settled.quiet_at,
            case when ${keepsImport} then settled.import_tag end,
+           case when ${keepsImport} then settled.import_object end,
            case when ${keepsImport} then settled.import_job_id end,
-           settled.is_import_open and ${keepsImport}
+           settled.is_import_open and ${keepsImport}, settled.lookup_object,
+           coalesce(${doubtCause}::text, settled.doubt_cause)
     from settled
     cross join lateral (
       select array_agg(settled.positions[index + 1] order by nth) as positions,

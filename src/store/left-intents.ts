@@ -13,7 +13,7 @@ import { fenceOf, type LedgerHolder } from './ledger.ts'
 /**
  * Gives what was left in flight the class by which it can be settled now: what was reserved for a
  * destination that repeats nothing cannot be sent again once it is declared to repeat, and what cannot be
- * asked about any more is for a person.
+ * asked about any more is for a person, with the cause.
  */
 export async function alignLeftIntents(
   db: Handle,
@@ -30,7 +30,11 @@ export async function alignLeftIntents(
     with fence as (${fenceOf(holder)})
     update delivery_intent
     set delivery_class = ${aligned},
+        doubt_cause = case when ${isLost} then 'import_out_of_reach'
+                           when ${aligned} = 'none' and delivery_class <> 'none' then 'class_changed'
+                           else doubt_cause end,
         import_tag = case when ${isLost} then null else import_tag end,
+        import_object = case when ${isLost} then null else import_object end,
         import_job_id = case when ${isLost} then null else import_job_id end,
         is_import_open = is_import_open and not ${isLost}
     from fence
@@ -57,7 +61,11 @@ export type LeftIntent = {
   readonly quietInMs: number
   /** Of the import that its call may have started; null: it starts none. */
   readonly importTag: string | null
+  /** Where that can be asked about; null: that was not kept. */
+  readonly importObject: string | null
   readonly importJobId: string | null
+  /** Where its writes can be asked for; null: it was not reserved under class `lookup`. */
+  readonly lookupObject: string | null
 }
 
 /** Most intents in doubt that a sync may have; a run reads all of them before it sends anything. */
@@ -76,7 +84,8 @@ export async function listLeftIntents(
            coalesce(intent.redriven_ordinal, page.ordinal) as "pageOrdinal",
            encode(page.identities, 'hex') as "pageIdentities",
            encode(intent.identities, 'hex') as identities, intent.import_tag as "importTag",
-           intent.import_job_id as "importJobId",
+           intent.import_object as "importObject", intent.import_job_id as "importJobId",
+           intent.lookup_object as "lookupObject",
            greatest(0, extract(epoch from intent.quiet_at - now()) * 1000)::float8 as "quietInMs"
     from delivery_intent as intent
     left join open_page as page

@@ -140,6 +140,8 @@ export interface CheckpointOptions {
   readonly setAside: readonly RecordToSetAside[]
   /** Positions that were held and are delivered now. What else is held stays so, with its marks, while the page is open. */
   readonly released: readonly number[]
+  /** Keys that the destination has confirmed lately, packed; null: those that are kept stay. */
+  readonly confirmedKeys: string | null
   readonly retentionMs: number
 }
 
@@ -174,7 +176,8 @@ export async function checkpoint(
                and not (front.page_digest = ${digest} and ${isClosing})
              order by front.ordinal
              limit 1),
-            case when ${advances} then ${options.toCursor} else reached end)
+            case when ${advances} then ${options.toCursor} else reached end),
+          confirmed_keys = coalesce(decode(${options.confirmedKeys}::text, 'hex'), confirmed_keys)
       where sync_id = ${holder.syncId} and epoch = ${holder.epoch}
       returning sync_id
     ),

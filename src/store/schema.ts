@@ -23,6 +23,7 @@ import {
   uuid,
 } from 'drizzle-orm/pg-core'
 import type { DeliveryClass } from '../domain/delivery.ts'
+import { DOUBT_CAUSES, type DoubtCause } from '../domain/doubt.ts'
 import type { FailureCode, Step } from '../domain/failure.ts'
 import type { RejectionState } from '../domain/quarantine.ts'
 import type { AttemptOutcome, RunCause, RunStatus } from '../domain/run.ts'
@@ -40,6 +41,8 @@ export const syncFence = pgTable('sync_fence', {
   reached: text('reached'),
   /** In front of the oldest open page; where a run starts. */
   savedCursor: text('saved_cursor'),
+  /** 32 bytes a key: a few of those that a destination of class `lookup` has confirmed last, at a checkpoint. */
+  confirmedKeys: bytes('confirmed_keys'),
   /** A reset took the cursor back, and the source has not been read to its end since. */
   isRereading: boolean('is_rereading').notNull().default(false),
 })
@@ -309,18 +312,30 @@ export const deliveryIntent = pgTable(
     quietAt: instant('quiet_at').notNull(),
     /** What the import that was started with it can be found by; null: its call is answered at once. */
     importTag: uuid('import_tag'),
+    /** Where that import can be asked about, as its sync said when it was begun. */
+    importObject: text('import_object'),
     /** The destination's name of that import; null: whether it was started is not known. */
     importJobId: text('import_job_id'),
     /** The import may still be going on: nobody starts another one at the connection. */
     isImportOpen: boolean('is_import_open').notNull().default(false),
+    /** Where its writes can be asked for, as its sync said when it was reserved under class `lookup`. */
+    lookupObject: text('lookup_object'),
+    /** Why it is for a person although it was not reserved under class `none`. */
+    doubtCause: text('doubt_cause').$type<DoubtCause>(),
   },
   (table) => [
     index('delivery_intent_sync').on(table.syncId, table.pageDigest),
     uniqueIndex('delivery_intent_open_import').on(table.connectionId).where(sql`is_import_open`),
     check(
       'delivery_intent_import_has_tag',
-      sql`import_tag is not null or (import_job_id is null and not is_import_open)`,
+      sql`import_tag is not null
+        or (import_job_id is null and import_object is null and not is_import_open)`,
     ),
+    check(
+      'delivery_intent_doubt_cause',
+      oneOf('doubt_cause', DOUBT_CAUSES.map((cause) => `'${cause}'`).join(', ')),
+    ),
+    check('delivery_intent_cause_of_doubt', sql`doubt_cause is null or delivery_class = 'none'`),
   ],
 )
 

@@ -6,9 +6,11 @@
  * the fence, so that whatever the old worker still sends to PostgreSQL changes nothing.
  */
 import { type SQL, sql } from 'drizzle-orm'
+import type { ClockDifference } from '../domain/clock-difference.ts'
 import type { Failure } from '../domain/failure.ts'
 import type { RunProgress } from '../domain/progress.ts'
 import type { SyncStatus } from '../domain/sync.ts'
+import { assert } from '../runtime/assert.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Handle } from './database.ts'
 import { settlePause } from './run-ends.ts'
@@ -197,9 +199,15 @@ export async function findBeatAgeMs(db: Handle, workerId: string): Promise<numbe
   return row?.ageMs ?? null
 }
 
-/** This process's clock minus the database's, give or take half a round trip. */
-export async function measureClockDifferenceMs(db: Handle, clock: Clock): Promise<number> {
-  const [row] = await db.rows<{ nowMs: number }>(sql`/* workers.measureClockDifferenceMs */
+/** Halfway between question and answer both clocks are taken for the same moment; half of that time is what is not known. */
+export async function measureClockDifference(db: Handle, clock: Clock): Promise<ClockDifference> {
+  const askedAtMs = clock.monotonicMs()
+  const [row] = await db.rows<{ nowMs: number }>(sql`/* workers.measureClockDifference */
     select round(extract(epoch from clock_timestamp()) * 1000)::float8 as "nowMs"`)
-  return row ? clock.now().getTime() - row.nowMs : 0
+  assert(row !== undefined, 'A database tells the time.')
+  const halfMs = (clock.monotonicMs() - askedAtMs) / 2
+  return {
+    differenceMs: Math.round(clock.now().getTime() - halfMs - row.nowMs),
+    uncertaintyMs: Math.ceil(halfMs),
+  }
 }

@@ -21,6 +21,8 @@ const LOOKUP = { deliveryClass: 'LOOKUP', lookupObject: '/writes/{key}' }
 const IMPORTS = { path: 'PAGE', importsObject: '/imports', importPollMs: 100 }
 const { signal } = new AbortController()
 const TAG = '0192a000-0000-7000-8000-000000000001'
+const OTHER_TAG = '0192a000-0000-7000-8000-000000000002'
+const MARK = { object: '/imports', tag: TAG }
 
 const answer = (status: number, body: string, headers = {}): Reaction => ({
   ...{ kind: 'answer', status, body, headers },
@@ -71,7 +73,7 @@ describe('an http destination that can be asked', () => {
     const lookUp = async (deliveryKeys = keys) => {
       const writer = await open(LOOKUP)
       assert(writer.lookUp !== null, 'A writer of class lookup looks up.')
-      return await writer.lookUp({ deliveryKeys, signal })
+      return await writer.lookUp.ask({ deliveryKeys, signal })
     }
 
     it('says for each key whether it is there, in their order, with its id', async () => {
@@ -111,7 +113,7 @@ describe('an http destination that can be asked', () => {
       return imports
     }
     const check = async (deliveryKeys: readonly string[] = keys) =>
-      await (await openImports()).check({ jobId: 'job 1', deliveryKeys, signal })
+      await (await openImports()).check({ ...MARK, jobId: 'job 1', deliveryKeys, signal })
 
     it('takes a call in under its tag, and is asked for it by its id or the tag', async () => {
       standIn.always({ kind: 'accept' })
@@ -121,9 +123,9 @@ describe('an http destination that can be asked', () => {
       expect(accepted).toEqual({ kind: 'accepted', jobId })
       expect(standIn.requests[0]?.headers['import-tag']).toBe(TAG)
       const imports = await openImports()
-      expect(await imports.find({ tag: TAG, signal })).toEqual({ kind: 'found', jobId })
-      expect(await imports.find({ tag: TAG.replace('1', '2'), signal })).toEqual({ kind: 'absent' })
-      const look = { jobId, deliveryKeys: keys, signal }
+      expect(await imports.find({ ...MARK, signal })).toEqual({ kind: 'found', jobId })
+      expect(await imports.find({ ...MARK, tag: OTHER_TAG, signal })).toEqual({ kind: 'absent' })
+      const look = { ...MARK, jobId, deliveryKeys: keys, signal }
       expect(await imports.check(look)).toEqual({ kind: 'running' })
       standIn.imports.finish(jobId)
       expect(await imports.check(look)).toMatchObject({
@@ -184,11 +186,32 @@ describe('an http destination that can be asked', () => {
       expect(await check()).toMatchObject({ kind: 'lost' })
     })
 
+    it('is not lost where the API lists no imports either: there the path leads nowhere', async () => {
+      standIn.decideQuestion(() => answer(404, '{"error":"not found"}'))
+      expect(await check()).toEqual({
+        ...{ kind: 'unknown', failure: 'node_failed' },
+        reason: 'To GET /imports: The destination answered 404: not found',
+      })
+    })
+
+    it('is asked about where it was begun', async () => {
+      const imports = await openImports()
+      expect(imports.object).toBe('/imports')
+      const elsewhere = { ...MARK, object: '/old/imports', signal }
+      await imports.check({ ...elsewhere, jobId: '7', deliveryKeys: keys })
+      await imports.find(elsewhere)
+      expect(standIn.questions.map(({ path }) => path)).toEqual([
+        '/v1/old/imports/7',
+        `/v1/old/imports?tag=${TAG}`,
+        `/v1/old/imports?tag=${TAG}`,
+      ])
+    })
+
     it.each(SILENT)('knows nothing after %s', async (_, reaction, failure) => {
       standIn.decideQuestion(() => reaction)
       expect(await check()).toMatchObject({ kind: 'unknown', failure })
       const imports = await openImports()
-      expect(await imports.find({ tag: TAG, signal })).toMatchObject({ kind: 'unknown', failure })
+      expect(await imports.find({ ...MARK, signal })).toMatchObject({ kind: 'unknown', failure })
     })
 
     it.each([
@@ -198,7 +221,7 @@ describe('an http destination that can be asked', () => {
     ])('is not taken for absent after %s to the question for its tag', async (_, reaction) => {
       standIn.decideQuestion(() => reaction)
       const imports = await openImports()
-      expect(await imports.find({ tag: TAG, signal })).toMatchObject({ kind: 'unknown' })
+      expect(await imports.find({ ...MARK, signal })).toMatchObject({ kind: 'unknown' })
     })
   })
 })

@@ -2,6 +2,7 @@
 import { sql } from 'drizzle-orm'
 import { describe, expect, it } from 'vitest'
 import { type DeliveryClass, LEDGER_RETENTION_MS } from '../../src/domain/delivery.ts'
+import type { DoubtCause } from '../../src/domain/doubt.ts'
 import type { Database } from '../../src/store/database.ts'
 import { listDoubts } from '../../src/store/history/doubts.ts'
 import {
@@ -34,6 +35,9 @@ interface Reserved {
   readonly name: { readonly intentId: string; readonly epoch: number }
 }
 
+const OBJECT = '/imports'
+const ofImport = () => ({ importTag: newId(), importObject: OBJECT })
+
 async function openAndReserve(
   database: Database,
   given: Partial<Chunk> = {},
@@ -59,9 +63,14 @@ describe.each(DATABASE_KINDS)('intents on %s', (kind) => {
   const openAt = (reserved: Reserved) =>
     findOpenImport(database(), reserved.sync.config.destinationConnectionId)
 
+  const doubtsOf = ({ sync }: Reserved) =>
+    listDoubts(database(), sync.workspaceId, {
+      ...{ syncId: sync.syncId, runId: null, after: null, limit: 10 },
+    })
+
   it('have their quiet time anew when they are renewed, and only for who holds the fence', async () => {
     const { sync, holder, name } = await openAndReserve(database(), { quietMs: 0 })
-    const renewal = { holder, intentId: name.intentId, quietMs: 60_000, importTag: null }
+    const renewal = { holder, intentId: name.intentId, quietMs: 60_000, newImport: null }
     expect(await renewIntent(database(), renewal)).toBe('reserved')
     const { holder: next } = await takeOver(database(), holder, sync.workspaceId)
     const [left] = await listLeftIntents(database(), next)
@@ -72,61 +81,67 @@ describe.each(DATABASE_KINDS)('intents on %s', (kind) => {
   })
 
   it('reserve one import a connection; others are told so and have reserved nothing', async () => {
-    const first = await openAndReserve(database(), { importTag: newId() })
+    const first = await openAndReserve(database(), ofImport())
     expect(first.answer).toBe('reserved')
     const { workspaceId, destinationConnectionId } = first.sync
     const like = { workspaceId, destinationConnectionId }
-    const second = await openAndReserve(database(), { importTag: newId() }, like)
+    const second = await openAndReserve(database(), ofImport(), like)
     expect(second.answer).toBe('import_open')
     // A call that is answered at once is in nobody's way.
     expect((await openAndReserve(database(), {}, like)).answer).toBe('reserved')
     const rows = await database().rows(sql`select from delivery_intent
       where sync_id = ${second.sync.syncId}`)
     expect(rows).toHaveLength(0)
+    const { syncId } = first.sync
     expect(await openAt(first)).toMatchObject({
-      ...first.name,
-      ...{ syncId: first.sync.syncId, tag: first.chunk.importTag, jobId: null, isInFlight: true },
+      ...{ ...first.name, syncId, syncName: `sync ${syncId}`, tag: first.chunk.importTag },
+      ...{ object: OBJECT, jobId: null, isInFlight: true },
     })
   })
 
   it('cannot be renewed for another import while one is open', async () => {
-    const first = await openAndReserve(database(), { importTag: newId() })
+    const first = await openAndReserve(database(), ofImport())
     const { workspaceId, destinationConnectionId } = first.sync
     const like = { workspaceId, destinationConnectionId }
     const second = await openAndReserve(database(), {}, like)
     const { holder, name } = second
-    const renewal = { holder, intentId: name.intentId, quietMs: 0, importTag: newId() }
+    const newImport = { tag: newId(), object: '/other-imports' }
+    const renewal = { holder, intentId: name.intentId, quietMs: 0, newImport }
     expect(await renewIntent(database(), renewal)).toBe('import_open')
     await closeImport(database(), first.name)
     expect(await renewIntent(database(), renewal)).toBe('reserved')
-    expect(await openAt(first)).toMatchObject({ ...name, tag: renewal.importTag })
+    expect(await openAt(first)).toMatchObject({ ...name, ...newImport })
   })
 
   it('keep tag and name of their import for whoever comes next, also once it is closed for others', async () => {
-    const reserved = await openAndReserve(database(), { importTag: newId() })
+    const reserved = await openAndReserve(database(), ofImport())
     const { sync, holder, name, chunk } = reserved
-    expect(await noteImport(database(), { ...name, jobId: 'job-1' })).toBe(true)
+    expect(await noteImport(database(), { ...name, jobId: 'job-1', object: OBJECT })).toBe(true)
     const { holder: next } = await takeOver(database(), holder, sync.workspaceId)
-    expect(await openAt(reserved)).toMatchObject({ jobId: 'job-1', isInFlight: false })
+    expect(await openAt(reserved)).toMatchObject({
+      ...{ jobId: 'job-1', object: OBJECT, isInFlight: false },
+    })
     await closeImport(database(), name)
     expect(await openAt(reserved)).toBeNull()
     expect(await listLeftIntents(database(), next)).toMatchObject([
-      { importTag: chunk.importTag, importJobId: 'job-1' },
+      { importTag: chunk.importTag, importObject: OBJECT, importJobId: 'job-1' },
     ])
+    await noteImport(database(), { ...name, jobId: 'job-1', object: '/elsewhere' })
+    expect(await listLeftIntents(database(), next)).toMatchObject([{ importObject: '/elsewhere' }])
     await endImport(database(), name)
     expect(await listLeftIntents(database(), next)).toMatchObject([
-      { importTag: null, importJobId: null },
+      { importTag: null, importObject: null, importJobId: null },
     ])
-    expect(await noteImport(database(), { ...name, jobId: 'job-2' })).toBe(false)
+    expect(await noteImport(database(), { ...name, jobId: 'job-2', object: OBJECT })).toBe(false)
   })
 
   it.each([
     [true, 'goes on for what is unknown'],
     [false, 'is over for what is unknown'],
   ])('whose import (%s) %s', async (keepsImport) => {
-    const reserved = await openAndReserve(database(), { importTag: newId() })
+    const reserved = await openAndReserve(database(), ofImport())
     const { sync, holder, name, chunk } = reserved
-    await noteImport(database(), { ...name, jobId: 'job-1' })
+    await noteImport(database(), { ...name, jobId: 'job-1', object: OBJECT })
     await complete(database(), {
       ...name,
       written: [{ index: 0, result: null }],
@@ -138,42 +153,48 @@ describe.each(DATABASE_KINDS)('intents on %s', (kind) => {
     expect(left).toMatchObject({
       positions: [1, 2],
       importTag: keepsImport ? chunk.importTag : null,
+      importObject: keepsImport ? OBJECT : null,
       importJobId: keepsImport ? 'job-1' : null,
     })
     expect((await openAt(reserved)) !== null).toBe(keepsImport)
   })
 
   it('are for nobody to settle while their import may be going on', async () => {
-    const given = { importTag: newId(), deliveryClass: 'none', quietMs: 0 } as const
-    const { sync, holder, name } = await openAndReserve(database(), given)
+    const given = { ...ofImport(), deliveryClass: 'none', quietMs: 0 } as const
+    const reserved = await openAndReserve(database(), given)
+    const { sync, holder, name } = reserved
     await takeOver(database(), holder, sync.workspaceId)
-    const list = () =>
-      listDoubts(database(), sync.workspaceId, {
-        ...{ syncId: sync.syncId, runId: null, after: null, limit: 10 },
-      })
-    expect(await list()).toEqual([])
+    expect(await doubtsOf(reserved)).toEqual([])
     await endImport(database(), name)
-    expect(await list()).toHaveLength(3)
+    expect(await doubtsOf(reserved)).toHaveLength(3)
   })
 
-  it.each<[DeliveryClass, DeliveryClass, DeliveryClass]>([
-    ['idempotent', 'idempotent', 'idempotent'],
-    ['idempotent', 'lookup', 'lookup'],
-    ['idempotent', 'none', 'none'],
-    ['lookup', 'idempotent', 'none'],
-    ['lookup', 'lookup', 'lookup'],
-    ['lookup', 'none', 'none'],
-    ['none', 'idempotent', 'none'],
-    ['none', 'lookup', 'none'],
-  ])('left as %s where the sync declares %s now are settled as %s', async (was, now, then) => {
-    const { sync, holder } = await openAndReserve(database(), { deliveryClass: was })
-    const { holder: next } = await takeOver(database(), holder, sync.workspaceId)
-    await alignLeftIntents(database(), next, { deliveryClass: now, hasImports: false })
-    expect(await listLeftIntents(database(), next)).toMatchObject([{ deliveryClass: then }])
-  })
+  it.each<[DeliveryClass, DeliveryClass, DeliveryClass, DoubtCause | null]>([
+    ['idempotent', 'idempotent', 'idempotent', null],
+    ['idempotent', 'lookup', 'lookup', null],
+    ['idempotent', 'none', 'none', 'class_changed'],
+    ['lookup', 'idempotent', 'none', 'class_changed'],
+    ['lookup', 'lookup', 'lookup', null],
+    ['lookup', 'none', 'none', 'class_changed'],
+    ['none', 'idempotent', 'none', null],
+    ['none', 'lookup', 'none', null],
+  ])(
+    'left as %s where the sync declares %s now are settled as %s',
+    async (was, now, then, cause) => {
+      const reserved = await openAndReserve(database(), { deliveryClass: was })
+      const { sync, holder } = reserved
+      const { holder: next } = await takeOver(database(), holder, sync.workspaceId)
+      for (let n = 0; n < 2; n += 1) {
+        await alignLeftIntents(database(), next, { deliveryClass: now, hasImports: false })
+      }
+      expect(await listLeftIntents(database(), next)).toMatchObject([{ deliveryClass: then }])
+      const causes = (await doubtsOf(reserved)).map((doubt) => doubt.cause)
+      expect(causes).toEqual(then === 'none' ? Array(3).fill(cause) : [])
+    },
+  )
 
   it('of imports are for a person where the sync says nothing of imports any more', async () => {
-    const reserved = await openAndReserve(database(), { importTag: newId() })
+    const reserved = await openAndReserve(database(), ofImport())
     const { sync, holder } = reserved
     const { holder: next } = await takeOver(database(), holder, sync.workspaceId)
     const now = { deliveryClass: 'idempotent', hasImports: true } as const
@@ -184,5 +205,39 @@ describe.each(DATABASE_KINDS)('intents on %s', (kind) => {
       { deliveryClass: 'none', importTag: null },
     ])
     expect(await openAt(reserved)).toBeNull()
+    const causes = (await doubtsOf(reserved)).map(({ cause }) => cause)
+    expect(causes).toEqual(Array(3).fill('import_out_of_reach'))
+  })
+
+  it('keep where their writes can be asked for, also for what is left of them', async () => {
+    const given = { deliveryClass: 'lookup', lookupObject: '/writes/{key}' } as const
+    const { sync, holder, name } = await openAndReserve(database(), given)
+    const remaining = { intentId: newId(), indexes: [1, 2], keepsImport: false }
+    await complete(database(), { ...name, written: [], remaining, hasHeldRecords: false })
+    const { holder: next } = await takeOver(database(), holder, sync.workspaceId)
+    const { lookupObject, deliveryClass } = given
+    expect(await listLeftIntents(database(), next)).toMatchObject([
+      { positions: [1, 2], deliveryClass, lookupObject },
+    ])
+  })
+
+  it('are for a person, with the cause, where that is all that is left to do', async () => {
+    const reserved = await openAndReserve(database(), {
+      ...{ deliveryClass: 'lookup', lookupObject: '/writes/{key}' },
+    })
+    const { sync, holder, name } = reserved
+    await complete(database(), {
+      ...{ ...name, written: [{ index: 0, result: null }], hasHeldRecords: false },
+      remaining: {
+        ...{ intentId: newId(), indexes: [1, 2], keepsImport: false },
+        doubtCause: 'lookup_moved',
+      },
+    })
+    const { holder: next } = await takeOver(database(), holder, sync.workspaceId)
+    expect(await listLeftIntents(database(), next)).toMatchObject([{ deliveryClass: 'none' }])
+    expect(await doubtsOf(reserved)).toMatchObject([
+      { position: 1, cause: 'lookup_moved' },
+      { position: 2, cause: 'lookup_moved' },
+    ])
   })
 })

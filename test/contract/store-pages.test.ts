@@ -55,6 +55,7 @@ function checkpointOf(
     held: [],
     setAside: [],
     released: [],
+    confirmedKeys: null,
     retentionMs: LEDGER_RETENTION_MS,
     ...given,
   }

@@ -140,7 +140,7 @@ describe('disconnecting a tool', () => {
 })
 
 describe('connecting a tool again', () => {
-  it('takes new credentials, and keeps its settings unless others are given', async () => {
+  it('takes new credentials, and keeps its settings', async () => {
     const workspace = await api().makeWorkspace()
     const crm = await connectCrm(workspace)
     await disconnect(workspace, crm)
@@ -152,17 +152,14 @@ describe('connecting a tool again', () => {
       },
     })
     expect(await unseal(crm)).toEqual(credentials)
-    const config = { baseUrl: 'https://new.example.com' }
-    expect(await reconnect(workspace, crm, { credentials, config })).toMatchObject({
-      connection: { config },
-    })
+    expect(await reconnect(workspace, crm, { credentials })).toMatchObject({ done: 'DONE' })
     expect((await deedsOf(crm)).slice(2)).toMatchObject([
       {
         action: 'reconnectConnection',
-        before: { isConnected: false, config: CONFIG },
-        after: { isConnected: true, config: CONFIG, hasCredentials: true },
+        before: { isConnected: false },
+        after: { isConnected: true, hasCredentials: true },
       },
-      { before: { isConnected: true, config: CONFIG }, after: { config } },
+      { before: { isConnected: true } },
     ])
     expect(JSON.stringify(await deedsOf(crm))).not.toContain('secret')
   })
@@ -171,11 +168,11 @@ describe('connecting a tool again', () => {
     const workspace = await api().makeWorkspace()
     const crm = await connectCrm(workspace)
     await disconnect(workspace, crm)
-    const given = { config: { baseUrl: 'nowhere' }, credentials: { password: 'x' } }
+    const given = { credentials: { password: 'x', user: 'y' } }
     const result = await reconnect(workspace, crm, given)
     expect(result).toMatchObject({ __typename: 'InvalidInput' })
     const fields = 'problems' in result ? result.problems.map(({ field }) => field) : []
-    expect(fields).toEqual(['config.baseUrl', 'credentials.password'])
+    expect(fields).toEqual(['credentials.password', 'credentials.user'])
     const node = await disconnect(workspace, crm)
     expect(node).toMatchObject({ done: 'NOOP', connection: { isConnected: false, config: CONFIG } })
     expect(await unseal(crm)).toBeNull()

@@ -300,6 +300,21 @@ describe('settling a delivery in doubt', () => {
     ])
   })
 
+  it.each([
+    [null, 'NO_ANSWER'],
+    ['class_changed', 'CLASS_CHANGED'],
+    ['import_out_of_reach', 'IMPORT_OUT_OF_REACH'],
+    ['lookup_moved', 'LOOKUP_MOVED'],
+  ])('is told why a person is asked: %s', async (stored, cause) => {
+    const { workspace, sync } = await makeActive()
+    const runId = await putRun(workspace, sync, { status: 'partial', inDoubt: 2 })
+    const intentId = await putDoubt(sync, runId)
+    await api().database.rows(sql`update delivery_intent set doubt_cause = ${stored}
+      where id = ${uuidOf(intentId)}`)
+    const shown = (await listDoubts(workspace, sync))?.edges.map(({ node }) => node.cause)
+    expect(shown).toEqual([cause, cause])
+  })
+
   it('whose call may still be under way is refused with the time from when it can be', async () => {
     const { workspace, sync } = await makeActive()
     const runId = await putRun(workspace, sync, { status: 'running' })

@@ -117,7 +117,6 @@ describe.each(ENGINE_DATABASE_KINDS)('a slot that is refused on %s', (kind) => {
     await reconnectConnection(...stage().acting(sync), {
       connectionId,
       credentials: {},
-      config: null,
     })
     await stage().tick(2)
     expect((await stage().runsOf(sync)).map(({ status }) => status)).toEqual(['failed', 'queued'])

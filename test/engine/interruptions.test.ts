@@ -83,7 +83,10 @@ const KINDS: Readonly<Record<string, Kind>> = {
   },
   'class LOOKUP, a call a page': {
     objectOptions: { deliveryClass: 'LOOKUP', lookupObject: '/writes/{key}', path: 'PAGE' },
-    statements: { ...OPEN_PAGE, ...EACH_PAGE, 'ledger.reserve': [1] },
+    statements: {
+      ...{ ...OPEN_PAGE, ...EACH_PAGE },
+      ...{ 'ledger.reserve': [1], 'ledger.listConfirmedKeys': [1] },
+    },
   },
   'class IDEMPOTENT, a call a page': {
     objectOptions: { deliveryClass: 'IDEMPOTENT', path: 'PAGE' },

@@ -7,12 +7,13 @@ import { sql } from 'drizzle-orm'
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { FAULT_POINTS } from '../../src/engine/fault-points.ts'
+import { CALM_SETTINGS } from '../support/calm-settings.ts'
 import { type DatabaseKind, ENGINE_DATABASE_KINDS, useDatabase } from '../support/databases.ts'
 import {
   breaksAt,
   counts,
+  createHurriedClock,
   createWaitingClock,
-  hurriedClock,
   leftOf,
   notesOf,
 } from '../support/deliveries.ts'
@@ -29,7 +30,14 @@ import {
 } from '../support/scripted-source.ts'
 import { createSignal } from '../support/signal.ts'
 
-const LOOKUP = { deliveryClass: 'LOOKUP', lookupObject: '/writes/{key}', requestDeadlineMs: 1_000 }
+/** So long that a slow machine loses no answer that the destination gave. */
+const DEADLINE_MS = 8_000
+const LOOKUP = {
+  ...{ deliveryClass: 'LOOKUP', lookupObject: '/writes/{key}', requestDeadlineMs: DEADLINE_MS },
+}
+const hurriedClock = createHurriedClock(DEADLINE_MS)
+/** An attempt that lost its trust, as on a slow machine, would leave a page without its checkpoint to the next one. */
+const CALM = { settings: CALM_SETTINGS }
 const LOST_AFTER_APPLYING: Reaction = { kind: 'reset', isApplied: true }
 const LOST: Reaction = { kind: 'reset' }
 const SLOW_DOWN: Reaction = {
@@ -71,7 +79,7 @@ describe.each(ENGINE_DATABASE_KINDS)('a destination of class LOOKUP, on %s,', (k
       ['is sent again once when it is not', LOST, 2],
     ])('within an attempt a write without an answer %s', async (_, reaction, calls) => {
       fill(1)
-      await harness.startEngine({ clock: hurriedClock })
+      await harness.startEngine({ ...CALM, clock: hurriedClock })
       const sync = await harness.seedSync({ objectOptions: { ...LOOKUP, path } })
       destination.script(reaction)
       const run = await harness.run(sync, { attemptAllowance: 1 })
@@ -83,7 +91,7 @@ describe.each(ENGINE_DATABASE_KINDS)('a destination of class LOOKUP, on %s,', (k
 
     it('is asked by the next attempt for what a killed one left, before anything is sent', async () => {
       fill(3)
-      await harness.startEngine({ clock: hurriedClock, faults: breaksAt('afterSend', 2) })
+      await harness.startEngine({ ...CALM, clock: hurriedClock, faults: breaksAt('afterSend', 2) })
       const objectOptions = { ...LOOKUP, path, concurrency: 1 }
       const sync = await harness.seedSync({ pageSize: 1, objectOptions })
       await harness.run(sync, { attemptAllowance: 1 })
@@ -98,10 +106,11 @@ describe.each(ENGINE_DATABASE_KINDS)('a destination of class LOOKUP, on %s,', (k
 
   it('is not asked before the dead worker’s request has landed: the quiet time is waited for', async () => {
     fill(1)
-    const clock = createWaitingClock(30_000, 67_000)
+    const clock = createWaitingClock(50_000, 67_000)
     const landing = createSignal()
-    await harness.startEngine({ clock, faults: breaksAt('afterSend') })
-    const objectOptions = { ...LOOKUP, path: 'PAGE', settlingMs: 60_000 }
+    await harness.startEngine({ ...CALM, clock, faults: breaksAt('afterSend') })
+    const late = { settlingMs: 60_000, requestDeadlineMs: 1_000 }
+    const objectOptions = { ...LOOKUP, path: 'PAGE', ...late }
     const sync = await harness.seedSync({ objectOptions })
     // The call hangs until its deadline, and is applied long after that.
     destination.script({ kind: 'hang', appliedOn: landing.reached })
@@ -120,21 +129,21 @@ describe.each(ENGINE_DATABASE_KINDS)('a destination of class LOOKUP, on %s,', (k
 
   it('a call that is made again has its whole quiet time again', async () => {
     fill(1)
-    await harness.startEngine({ faults: breaksAt('afterSend', 2) })
+    await harness.startEngine({ ...CALM, faults: breaksAt('afterSend', 2) })
     const sync = await harness.seedSync({ objectOptions: { ...LOOKUP, path: 'PAGE' } })
     destination.script(SLOW_DOWN)
     await harness.run(sync, { attemptAllowance: 1 })
     expect(destination.requests).toHaveLength(2)
     const [intent] = await database().rows<{ isRenewed: boolean }>(sql`
-      select quiet_at - reserved_at > interval '6 seconds' as "isRenewed"
+      select quiet_at - reserved_at > interval '13 seconds' as "isRenewed"
       from delivery_intent where sync_id = ${sync.syncId}`)
-    // Request deadline, and what a connection may take: 6 s from the reservation without the renewal.
+    // Request deadline, and what a connection may take: 13 s from the reservation without the renewal.
     expect(intent).toEqual({ isRenewed: true })
   })
 
   it('that does not say ends the attempt; nothing is sent until it does', async () => {
     fill(2)
-    await harness.startEngine({ clock: hurriedClock })
+    await harness.startEngine({ ...CALM, clock: hurriedClock })
     const sync = await harness.seedSync({ objectOptions: { ...LOOKUP, path: 'PAGE' } })
     destination.script(LOST_AFTER_APPLYING)
     destination.decideQuestion(() => DOWN)
@@ -150,7 +159,7 @@ describe.each(ENGINE_DATABASE_KINDS)('a destination of class LOOKUP, on %s,', (k
 
   it('that is asked takes a web page for no answer', async () => {
     fill(1)
-    await harness.startEngine({ clock: hurriedClock })
+    await harness.startEngine({ ...CALM, clock: hurriedClock })
     const sync = await harness.seedSync({ objectOptions: { ...LOOKUP, path: 'PAGE' } })
     destination.script(LOST_AFTER_APPLYING)
     destination.decideQuestion(() => ({ kind: 'answer', status: 404, body: '<html>nginx</html>' }))
@@ -164,7 +173,7 @@ describe.each(ENGINE_DATABASE_KINDS)('a destination of class LOOKUP, on %s,', (k
     ['IDEMPOTENT', {}],
   ])('and is declared to be %s: what was in flight is for a person', async (_, changed) => {
     fill(1)
-    await harness.startEngine({ faults: breaksAt('afterSend') })
+    await harness.startEngine({ ...CALM, faults: breaksAt('afterSend') })
     const sync = await harness.seedSync({ objectOptions: { ...LOOKUP, path: 'PAGE' } })
     await harness.run(sync, { attemptAllowance: 1 })
     const other = await republish(database(), sync, { objectOptions: { path: 'PAGE', ...changed } })
@@ -175,9 +184,9 @@ describe.each(ENGINE_DATABASE_KINDS)('a destination of class LOOKUP, on %s,', (k
 
   it('and was declared IDEMPOTENT before: what was in flight is asked for', async () => {
     fill(1)
-    await harness.startEngine({ clock: hurriedClock, faults: breaksAt('afterSend') })
+    await harness.startEngine({ ...CALM, clock: hurriedClock, faults: breaksAt('afterSend') })
     const sync = await harness.seedSync({
-      objectOptions: { path: 'PAGE', requestDeadlineMs: 1_000 },
+      objectOptions: { path: 'PAGE', requestDeadlineMs: DEADLINE_MS },
     })
     await harness.run(sync, { attemptAllowance: 1 })
     const other = await republish(database(), sync, { objectOptions: { ...LOOKUP, path: 'PAGE' } })
@@ -188,7 +197,7 @@ describe.each(ENGINE_DATABASE_KINDS)('a destination of class LOOKUP, on %s,', (k
 
   it('a row that changed meanwhile is written after what was in flight, not instead of it', async () => {
     fill(1)
-    await harness.startEngine({ clock: hurriedClock, faults: breaksAt('afterSend') })
+    await harness.startEngine({ ...CALM, clock: hurriedClock, faults: breaksAt('afterSend') })
     const sync = await harness.seedSync({ objectOptions: { ...LOOKUP, path: 'PAGE' } })
     await harness.run(sync, { attemptAllowance: 1 })
     const [row] = source.rows.values()
@@ -203,6 +212,7 @@ describe.each(ENGINE_DATABASE_KINDS)('a destination of class LOOKUP, on %s,', (k
   it('whatever is answered and wherever attempts break: everything is written once, nothing is in doubt', async () => {
     let faults = breaksAt('afterClaim', 1_000)
     await harness.startEngine({
+      ...CALM,
       clock: hurriedClock,
       faults: (point, runId) => faults(point, runId),
     })

@@ -233,6 +233,7 @@ async function takeCheckpoint(database: Database, sync: SeededSync, holder: RunH
     held: [],
     setAside: [],
     released: [],
+    confirmedKeys: null,
     retentionMs: 1_000,
   })
   expect(done).not.toBeNull()

@@ -80,15 +80,18 @@ export function breaksAt(point: FaultPoint, nth = 1): FaultHook {
   }
 }
 
-/** The system's clock, but that nobody waits between two tries of a call nor for the quiet time of a call of a second. */
-export const hurriedClock: Clock = {
-  ...systemClock,
-  sleep: (ms, signal) => systemClock.sleep(isHurried(ms) ? 0 : ms, signal),
+/** The system's clock, but that nobody waits between two tries of a call nor for the quiet time of one with such a deadline. */
+export function createHurriedClock(requestDeadlineMs: number): Clock {
+  const isHurried = (ms: number) =>
+    (ms > 200 && ms < 2_000) || (ms > 5_200 && ms < requestDeadlineMs + 5_100)
+  return {
+    ...systemClock,
+    sleep: (ms, signal) => systemClock.sleep(isHurried(ms) ? 0 : ms, signal),
+  }
 }
 
-function isHurried(ms: number): boolean {
-  return (ms > 200 && ms < 2_000) || (ms > 5_200 && ms < 6_100)
-}
+/** For calls of a second. */
+export const hurriedClock: Clock = createHurriedClock(1_000)
 
 /** The system's clock, on which waits of such a length last until the test lets them pass. */
 export function createWaitingClock(minMs: number, maxMs: number) {

@@ -59,6 +59,7 @@ export function takeCheckpoint(
   return checkpoint(database, {
     ...{ holder, pageDigest, toCursor, isClean: true, advances: true, counters: NO_COUNTS },
     ...{ firstSends: 0, firstSendsRejected: 0, held: [], setAside: [], released: [] },
+    confirmedKeys: null,
     retentionMs: LEDGER_RETENTION_MS,
     ...given,
   })

@@ -192,7 +192,7 @@ export function seedChunk(
     recordDigests: positions.map((position) => digestOf(seeded, position)).join(''),
     destinationIdentities: positions.map((position) => identityOf(seeded, position)).join(''),
     quietMs: 30_000,
-    importTag: null,
+    ...{ importTag: null, importObject: null, lookupObject: null },
   }
 }
 

@@ -159,7 +159,7 @@ function passPage(
   return checkpoint(database, {
     ...{ holder, pageDigest, toCursor, counters, isClean: counters.inDoubt === 0, advances: true },
     ...{ firstSends: counters.written, firstSendsRejected: 0, held: [] },
-    ...{ setAside: [], released: [] },
+    ...{ setAside: [], released: [], confirmedKeys: null },
     retentionMs: LEDGER_RETENTION_MS,
   })
 }

@@ -470,9 +470,22 @@ export type CursorResetPreview = {
   runInFlight?: Maybe<Run>;
 };
 
+/** Why only a person can say what became of a delivery. */
+export type DeliveryDoubtCause =
+  /** Its answer was lost, and it was sent to a destination that was declared otherwise than now: it can neither be asked for nor sent again. */
+  | 'CLASS_CHANGED'
+  /** It went into an import that nobody knows of: not where it was begun, and not where the sync says by now. */
+  | 'IMPORT_OUT_OF_REACH'
+  /** It is not there where the sync says to ask by now, which is not where it said when it was sent, and nothing shows that it would be there. */
+  | 'LOOKUP_MOVED'
+  /** Its answer was lost, and the destination cannot be asked (NONE). */
+  | 'NO_ANSWER';
+
 /** A record that was sent and whose answer was lost. Nothing of it is sent until a person says what became of it. */
 export type DeliveryInDoubt = {
   __typename?: 'DeliveryInDoubt';
+  /** Why only a person can say what became of it. */
+  cause: DeliveryDoubtCause;
   /** The call that carried it. Together with the position it names the delivery. */
   intentId: Scalars['ID']['output'];
   /** Its page, as its delivery key begins: the key is sent with every request. */
@@ -665,7 +678,7 @@ export type Mutation = {
   pauseSync: PauseSyncResult;
   /** Makes the draft the version that runs, and the sync active. */
   publishSync: PublishSyncResult;
-  /** Connects a tool again, or gives it a fresh authorisation. A sync that the breaker paused is published again after it. */
+  /** Connects a tool again, or gives it a fresh authorisation; its settings stay. A sync that the breaker paused is published again after it. */
   reconnectConnection: ReconnectConnectionResult;
   /** Brings back records that were set aside, and queues a run, which sends them before anything else. They are mapped as the version says that is published then. */
   redriveRecords: RedriveRecordsResult;
@@ -1114,8 +1127,6 @@ export type QuerySyncsConnectionEdge = {
 
 /** A tool to connect again. */
 export type ReconnectConnectionInput = {
-  /** Its settings; not given, they stay as they are. */
-  config?: InputMaybe<Scalars['JSON']['input']>;
   /** The id of the connection. */
   connectionId: Scalars['ID']['input'];
   /** Its credentials, if it takes any. They take the place of those that are stored. */
@@ -2226,16 +2237,16 @@ export type DeliveriesInDoubtQueryVariables = Exact<{
 }>;
 
 
-export type DeliveriesInDoubtQuery = { __typename?: 'Query', sync?: { __typename?: 'Sync', deliveriesInDoubt: { __typename?: 'SyncDeliveriesInDoubtConnection', edges: Array<{ __typename?: 'SyncDeliveriesInDoubtConnectionEdge', node: { __typename?: 'DeliveryInDoubt', intentId: string, position: number, page: string, since: string, settleableAt: string, run?: { __typename?: 'Run', id: string } | null } }>, pageInfo: { __typename?: 'PageInfo', hasNextPage: boolean, endCursor?: string | null } } } | null };
+export type DeliveriesInDoubtQuery = { __typename?: 'Query', sync?: { __typename?: 'Sync', deliveriesInDoubt: { __typename?: 'SyncDeliveriesInDoubtConnection', edges: Array<{ __typename?: 'SyncDeliveriesInDoubtConnectionEdge', node: { __typename?: 'DeliveryInDoubt', intentId: string, position: number, page: string, since: string, settleableAt: string, cause: DeliveryDoubtCause, run?: { __typename?: 'Run', id: string } | null } }>, pageInfo: { __typename?: 'PageInfo', hasNextPage: boolean, endCursor?: string | null } } } | null };
 
-export type DoubtFragment = { __typename?: 'DeliveryInDoubt', intentId: string, position: number, page: string, since: string, settleableAt: string, run?: { __typename?: 'Run', id: string } | null };
+export type DoubtFragment = { __typename?: 'DeliveryInDoubt', intentId: string, position: number, page: string, since: string, settleableAt: string, cause: DeliveryDoubtCause, run?: { __typename?: 'Run', id: string } | null };
 
 export type RunDeliveriesInDoubtQueryVariables = Exact<{
   runId: Scalars['ID']['input'];
 }>;
 
 
-export type RunDeliveriesInDoubtQuery = { __typename?: 'Query', run?: { __typename?: 'Run', deliveriesInDoubt: { __typename?: 'RunDeliveriesInDoubtConnection', edges: Array<{ __typename?: 'RunDeliveriesInDoubtConnectionEdge', node: { __typename?: 'DeliveryInDoubt', intentId: string, position: number, page: string, since: string, settleableAt: string, run?: { __typename?: 'Run', id: string } | null } }> } } | null };
+export type RunDeliveriesInDoubtQuery = { __typename?: 'Query', run?: { __typename?: 'Run', deliveriesInDoubt: { __typename?: 'RunDeliveriesInDoubtConnection', edges: Array<{ __typename?: 'RunDeliveriesInDoubtConnectionEdge', node: { __typename?: 'DeliveryInDoubt', intentId: string, position: number, page: string, since: string, settleableAt: string, cause: DeliveryDoubtCause, run?: { __typename?: 'Run', id: string } | null } }> } } | null };
 
 export type SettleDeliveryMutationVariables = Exact<{
   input: SettleDeliveryInput;
@@ -2453,6 +2464,7 @@ export const DoubtFragmentDoc = new TypedDocumentString(`
   page
   since
   settleableAt
+  cause
   run {
     id
   }
@@ -3757,6 +3769,7 @@ export const DeliveriesInDoubtDocument = new TypedDocumentString(`
   page
   since
   settleableAt
+  cause
   run {
     id
   }
@@ -3779,6 +3792,7 @@ export const RunDeliveriesInDoubtDocument = new TypedDocumentString(`
   page
   since
   settleableAt
+  cause
   run {
     id
   }

@@ -1,12 +1,14 @@
 /**
  * What an HTTP destination can be asked: whether a write is there, and what became of an import.
  *
- * Invariant: only the API's own words count. A 404 says that something is not there when it comes from
- * the API; a web page, a timeout or any other status says nothing.
+ * Invariants: only the API's own words count. A 404 says that something is not there when it comes from
+ * the API; a web page, a timeout or any other status says nothing. Nor does a 404 say that an import is
+ * forgotten where the API has no list of imports either: then the path leads nowhere.
  *
  * What it asks, and what it understands:
  *   GET <lookupObject with the key>    2xx, empty or a JSON object (its `id` is kept): there. 404: not there
- *   GET <importsObject>/<id>           `{ "status": "running" | "finished" | "failed", "results"?, "reason"? }`. 404: forgotten
+ *   GET <importsObject>/<id>           `{ "status": "running" | "finished" | "failed", "results"?, "reason"? }`. 404: forgotten,
+ *                                      if the next question is answered
  *   GET <importsObject>?tag=<tag>      `{ "imports": [ { "id" } … ] }`, newest first
  */
 import type { JsonObject } from '../../domain/json.ts'
@@ -48,16 +50,19 @@ export function createLookUp(options: QuestionOptions, lookupObject: string): Lo
           answer.kind === 'unknown' ? answer.failure : 'node_failed',
         )
   }
-  return async ({ deliveryKeys, signal }) => {
-    const answers: LookupAnswer[] = []
-    const queue = deliveryKeys.entries()
-    const worker = async () => {
-      for (const [index, key] of queue) {
-        answers[index] = await askOne(key, signal)
+  return {
+    object: lookupObject,
+    ask: async ({ deliveryKeys, signal }) => {
+      const answers: LookupAnswer[] = []
+      const queue = deliveryKeys.entries()
+      const worker = async () => {
+        for (const [index, key] of queue) {
+          answers[index] = await askOne(key, signal)
+        }
       }
-    }
-    await Promise.all(Array.from({ length: LOOKUPS_AT_ONCE }, worker))
-    return answers
+      await Promise.all(Array.from({ length: LOOKUPS_AT_ONCE }, worker))
+      return answers
+    },
   }
 }
 
@@ -69,23 +74,28 @@ export function createImports(
     readonly importPatienceMs: number
   },
 ): ImportJobs {
-  const { importsObject } = given
+  const find: ImportJobs['find'] = async ({ object, tag, signal }) => {
+    const response = await ask(options, `${object}?tag=${tag}`, signal)
+    return response.kind === 'unknown' ? response : readFound(response, object)
+  }
   return {
     pollMs: given.importPollMs,
     patienceMs: given.importPatienceMs,
-    check: async ({ jobId, deliveryKeys, signal }) => {
-      const response = await ask(options, `${importsObject}/${encodeURIComponent(jobId)}`, signal)
+    object: given.importsObject,
+    check: async ({ object, jobId, tag, deliveryKeys, signal }) => {
+      const response = await ask(options, `${object}/${encodeURIComponent(jobId)}`, signal)
       if (response.kind === 'unknown') {
         return response
       }
-      return response.status === 404
-        ? { kind: 'lost', reason: 'The destination does not know the import any more.' }
-        : readState(response, deliveryKeys)
+      if (response.status !== 404) {
+        return readState(response, deliveryKeys)
+      }
+      const listed = await find({ object, tag, signal })
+      return listed.kind === 'unknown'
+        ? listed
+        : { kind: 'lost', reason: 'The destination does not know the import any more.' }
     },
-    find: async ({ tag, signal }) => {
-      const response = await ask(options, `${importsObject}?tag=${tag}`, signal)
-      return response.kind === 'unknown' ? response : readFound(response)
-    },
+    find,
   }
 }
 
@@ -124,9 +134,13 @@ function readState(response: HttpResponse, deliveryKeys: readonly string[]): Imp
   }
 }
 
-function readFound(response: HttpResponse): FoundImport {
+function readFound(response: HttpResponse, object: string): FoundImport {
   const imports = isJsonObject(response.json) ? response.json['imports'] : undefined
-  if (response.status === 404 || !Array.isArray(imports)) {
+  if (response.status === 404) {
+    const reason = `To GET ${object}: ${describeAnswer(response)}`
+    return { kind: 'unknown', failure: 'node_failed', reason }
+  }
+  if (!Array.isArray(imports)) {
     return unknown(`${describeAnswer(response)} (no list of imports)`, failureOfForm(response))
   }
   const [newest] = imports

@@ -1,5 +1,6 @@
 /** Deliveries in doubt, as people see them. Every read names the workspace (I13). */
 import { sql } from 'drizzle-orm'
+import type { DoubtCause } from '../../domain/doubt.ts'
 import { type Instant, instantAt } from '../../runtime/clock.ts'
 import type { Handle } from '../database.ts'
 import { IS_IN_FLIGHT, SETTLEABLE_AT } from '../doubts.ts'
@@ -16,6 +17,8 @@ export interface HistoricDoubt extends DoubtKey {
   readonly pageDigest: string
   readonly reservedAt: Instant
   readonly settleableAt: Instant
+  /** Null: it was reserved for a destination of class `none`. */
+  readonly cause: DoubtCause | null
 }
 
 type DoubtRow = Omit<HistoricDoubt, 'reservedAt' | 'settleableAt'> & {
@@ -42,7 +45,8 @@ export async function listDoubts(
     select intent.id as "intentId", place.position, intent.run_id as "runId",
            encode(intent.page_digest, 'hex') as "pageDigest",
            floor(extract(epoch from intent.reserved_at) * 1000)::float8 as "reservedAtMs",
-           ceil(extract(epoch from ${SETTLEABLE_AT}) * 1000)::float8 as "settleableAtMs"
+           ceil(extract(epoch from ${SETTLEABLE_AT}) * 1000)::float8 as "settleableAtMs",
+           intent.doubt_cause as cause
     from delivery_intent as intent
     join sync on sync.id = intent.sync_id and sync.workspace_id = ${workspaceId}
     left join run on run.id = intent.run_id

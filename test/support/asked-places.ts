@@ -1,0 +1,41 @@
+/** Places below an API that are asked about writes and imports, and do not tell the truth. */
+import type { Reaction, RecordedQuestion } from './recording-destination.ts'
+
+type Place = (question: RecordedQuestion) => Reaction | null
+
+const NOT_FOUND: Reaction = { kind: 'answer', status: 404, body: '{"error":"not found"}' }
+const NO_IMPORTS: Reaction = { kind: 'answer', status: 200, body: '{"imports":[]}' }
+
+/** There is nothing: the API says so of every path. */
+export function leadsNowhere(prefix: string): Place {
+  return ({ path }) => (path.startsWith(prefix) ? NOT_FOUND : null)
+}
+
+/** The API has such a place, and nothing in it. */
+export function hasNothing(prefix: string): Place {
+  return ({ path }) => {
+    if (!path.startsWith(prefix)) {
+      return null
+    }
+    return path.includes('?tag=') ? NO_IMPORTS : NOT_FOUND
+  }
+}
+
+/** The API does not say. */
+export function isAway(prefix: string): Place {
+  return ({ path }) =>
+    path.startsWith(prefix) ? { kind: 'answer', status: 500, body: '{"error":"oops"}' } : null
+}
+
+/** The first of them that has something to say; else the truth. */
+export function places(...all: readonly Place[]): Place {
+  return (question) => {
+    for (const place of all) {
+      const reaction = place(question)
+      if (reaction) {
+        return reaction
+      }
+    }
+    return null
+  }
+}
