@@ -121,6 +121,7 @@ describe('the process on the embedded default', { timeout: TIMEOUT_MS }, () => {
     ],
     [{ DRAIN_NOTICE_MS: '15001' }, /^DRAIN_NOTICE_MS must not be more than DRAIN_DEADLINE_MS/m],
     [{ DRAIN_DEADLINE_MS: '25000' }, /^DRAIN_DEADLINE_MS must be less than PROCESS_DEADLINE_MS/m],
+    [{ ALERT_WEBHOOK_URL: 'https://example.com/' }, /^ALERT_WEBHOOK_URL and .+ go together/m],
     [{ ROLE: 'api' }, /^ROLE must be all with the embedded default/m],
   ])('refuses values that contradict each other: %o', async (given, problem) => {
     const started = startScript(MAIN, { DATA_DIR: directory, ...given } as Record<string, string>)
