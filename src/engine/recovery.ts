@@ -15,10 +15,11 @@ import { unreachable } from '../runtime/assert.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/logger.ts'
 import { PeriodicService, type Service } from '../runtime/service.ts'
+import { auditRunOfSilentWorker } from '../store/audit.ts'
 import { type BreakerParts, recordWithBreaker, type Trip } from '../store/breaker.ts'
 import type { Database } from '../store/database.ts'
 import {
-  cancelRunOfSilentWorker,
+  cancelAudited,
   closeRunOfSilentWorker,
   listRunningRuns,
   type RunningRun,
@@ -168,7 +169,7 @@ async function carryOut(
     case 'pause':
       return await close(options, run, failure('attestation_rule_not_active'))
     case 'cancel':
-      return withoutTrip(await cancelRunOfSilentWorker(database, run))
+      return withoutTrip(await cancelAudited(database, options.ids, run))
     default:
       return unreachable(decision)
   }
@@ -185,9 +186,14 @@ async function close(
   told: Failure,
 ): Promise<TakenOver | null> {
   const parts = { ...options, name: 'recovery.close', syncId: run.syncId }
-  const closed = await recordWithBreaker(options.database, parts, (tx) =>
-    closeRunOfSilentWorker(tx, run, told),
-  )
+  const closed = await recordWithBreaker(options.database, parts, async (tx) => {
+    const failed = await closeRunOfSilentWorker(tx, run, told)
+    if (failed) {
+      const reason = told.code
+      await auditRunOfSilentWorker(tx, options.ids, { action: 'fail', run: failed, reason })
+    }
+    return failed
+  })
   return closed && { progress: closed.recorded, trip: closed.trip }
 }
 

@@ -1,5 +1,6 @@
 /** The audit trail: who did what to what, and why. Entries are added in the transaction of what they tell of, and never changed. */
 import type { JsonObject } from '../domain/json.ts'
+import type { IdSource } from '../runtime/random.ts'
 import type { Handle } from './database.ts'
 import { auditEntry } from './schema.ts'
 
@@ -34,6 +35,29 @@ const MACHINE = 'tajo'
 
 export async function insertAuditEntry(tx: Handle, entry: NewAuditEntry): Promise<void> {
   await tx.orm.insert(auditEntry).values(entry)
+}
+
+/** What a watchman did to a run whose worker is silent, told in the transaction of that; `action` is its verb. */
+export async function auditRunOfSilentWorker(
+  tx: Handle,
+  ids: IdSource,
+  deed: {
+    readonly action: 'cancel' | 'fail' | 'sweep'
+    readonly run: { readonly runId: string; readonly workspaceId: string; readonly status: string }
+    readonly reason: string | null
+  },
+): Promise<void> {
+  const { action, run, reason } = deed
+  await auditMachineDeed(tx, {
+    id: ids.next(),
+    workspaceId: run.workspaceId,
+    action,
+    subjectType: 'run',
+    subjectId: run.runId,
+    reason,
+    before: { status: 'running' },
+    after: { status: run.status },
+  })
 }
 
 /** What a machine changed, told in the transaction of the change; `action` is the verb of src/README.md. */

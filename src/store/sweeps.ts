@@ -11,6 +11,7 @@ import { type Failure, failure } from '../domain/failure.ts'
 import type { RunProgress } from '../domain/progress.ts'
 import { ATTEMPT_ALLOWANCE } from '../domain/run.ts'
 import type { Instant } from '../runtime/clock.ts'
+import { auditRunOfSilentWorker } from './audit.ts'
 import { applyBreaker, type BreakerParts, type Trip } from './breaker.ts'
 import type { Database, Handle } from './database.ts'
 import { settlePause } from './run-ends.ts'
@@ -64,6 +65,8 @@ export async function sweepRun(
     if (!closed) {
       return null
     }
+    const reason = closed.failureCode
+    await auditRunOfSilentWorker(tx, parts.ids, { action: 'sweep', run: closed, reason })
     const trip = await applyBreaker(tx, parts, seen.syncId)
     const queued = trip ? null : await replaceRun(tx, { ...seen, nextRunId: parts.ids.next() })
     return { closed, queued, trip }

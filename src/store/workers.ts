@@ -12,7 +12,9 @@ import type { RunProgress } from '../domain/progress.ts'
 import type { SyncStatus } from '../domain/sync.ts'
 import { assert } from '../runtime/assert.ts'
 import type { Clock } from '../runtime/clock.ts'
-import type { Handle } from './database.ts'
+import type { IdSource } from '../runtime/random.ts'
+import { auditRunOfSilentWorker } from './audit.ts'
+import type { Database, Handle } from './database.ts'
 import { settlePause } from './run-ends.ts'
 import { PROGRESS_COLUMNS, type ProgressRow, toProgress } from './run-progress.ts'
 
@@ -135,6 +137,22 @@ export async function cancelRunOfSilentWorker(
     settled as (${settlePause(sql`raised`)})
     select * from ended`)
   return row ? toProgress(row) : null
+}
+
+/** The same in a transaction, with its entry in the audit trail. */
+export async function cancelAudited(
+  database: Database,
+  ids: IdSource,
+  seen: RunningRun,
+): Promise<RunProgress | null> {
+  return await database.transaction('workers.cancelAudited', async (tx) => {
+    const canceled = await cancelRunOfSilentWorker(tx, seen)
+    if (canceled) {
+      const deed = { action: 'cancel', run: canceled, reason: null } as const
+      await auditRunOfSilentWorker(tx, ids, deed)
+    }
+    return canceled
+  })
 }
 
 /** Neither was it canceled nor its sync paused. */

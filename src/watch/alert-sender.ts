@@ -7,6 +7,7 @@
  * has sent one keeps trying to say so as long as it is its own, so that only a death on the way (or a stop as
  * long) sends it a second time; the second time it says so.
  */
+import { announceAlerts } from '../coordination/announce.ts'
 import { ALERT_CHANNEL, type Bus, type Unsubscribe } from '../coordination/bus.ts'
 import {
   ALERT_CLAIM_LIFE_MS,
@@ -135,6 +136,10 @@ class ChannelLoop {
       const decision = decideNotice(outcome, notice)
       this.#tell(notice, decision)
       await this.#record(notice, decision, { endsAtMs, stopping })
+      if (this.#channel.name === 'log') {
+        // Every alert comes by the log, whoever raised or closed it: whoever watches alerts looks now.
+        await announceAlerts(this.#options.bus)
+      }
     }
   }
 

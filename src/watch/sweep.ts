@@ -19,7 +19,7 @@ import { DueRounds, type RoundsOptions } from '../runtime/service.ts'
 import type { BreakerParts } from '../store/breaker.ts'
 import type { Database } from '../store/database.ts'
 import { listLongAttempts, type SweptRun, sweepRun } from '../store/sweeps.ts'
-import { cancelRunOfSilentWorker, type RunningRun, type TakenRun } from '../store/workers.ts'
+import { cancelAudited, type RunningRun, type TakenRun } from '../store/workers.ts'
 
 export interface SweepOptions extends RoundsOptions, BreakerParts {
   readonly database: Database
@@ -107,7 +107,8 @@ export class Sweep extends DueRounds<SweepOptions> {
   }
 
   async #cancel(run: RunningRun): Promise<SweptRun | null> {
-    const closed = await cancelRunOfSilentWorker(this.options.database, run)
+    const { database, ids } = this.options
+    const closed = await cancelAudited(database, ids, run)
     return closed && { closed, queued: null, trip: null }
   }
 }
