@@ -16,6 +16,7 @@ import { randomInt } from 'node:crypto'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { buildPrograms } from '../support/programs.ts'
 import type { Finding } from './auditor.ts'
 import { INTACT } from './controls.ts'
 import type { Evidence } from './evidence.ts'
@@ -47,7 +48,12 @@ console.log(`seed ${seed}, settings ${settings}`)
 process.exit((await main()) ? 0 : 1)
 
 async function main(): Promise<boolean> {
-  return values.scenario === undefined ? await storm() : await playScenarios(values.scenario)
+  const programs = await buildPrograms()
+  try {
+    return values.scenario === undefined ? await storm() : await playScenarios(values.scenario)
+  } finally {
+    await programs.remove()
+  }
 }
 
 async function storm(): Promise<boolean> {

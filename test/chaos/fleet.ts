@@ -12,6 +12,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import type postgres from 'postgres'
 import { FAULT_POINTS, type FaultPoint } from '../../src/engine/fault-points.ts'
 import { type StartedProcess, startScript } from '../support/processes.ts'
+import { findBuilt } from '../support/programs.ts'
 import type { Chance } from './seeded.ts'
 
 export type KillPlace = FaultPoint | 'random'
@@ -99,7 +100,7 @@ export class Fleet {
     const { environment } = this.#options
     const armed = this.#chooseArming()
     const process = startScript(
-      'test/chaos/entry.ts',
+      findBuilt('test/chaos/entry.ts'),
       armed ? { ...environment, CHAOS_KILL: armed.text } : environment,
     )
     const member: Member = { process, armed: armed?.point ?? null, kill: null }
@@ -200,7 +201,7 @@ export async function startWorker(
   environment: Readonly<Record<string, string>>,
   faults: Readonly<Record<string, string>> = {},
 ): Promise<StartedProcess> {
-  const started = startScript('test/chaos/entry.ts', { ...environment, ...faults })
+  const started = startScript(findBuilt('test/chaos/entry.ts'), { ...environment, ...faults })
   await started.find(/(serves) http/)
   return started
 }

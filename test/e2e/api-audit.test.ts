@@ -1,7 +1,12 @@
 /** The audit trail: every mutation leaves an entry when it changed something, and none when it did not. */
 import { sql } from 'drizzle-orm'
 import { describe, expect, it } from 'vitest'
+import { AcknowledgeAlertMutation } from '../../src/client/alert-documents.ts'
 import { AuditEntriesQuery } from '../../src/client/audit-documents.ts'
+import {
+  DisconnectConnectionMutation,
+  ReconnectConnectionMutation,
+} from '../../src/client/connection-documents.ts'
 import {
   CreateConnectionMutation,
   CreateSyncMutation,
@@ -26,6 +31,7 @@ import { encodeGlobalId } from '../../src/graphql/global-id.ts'
 import { apiSchema } from '../../src/graphql/schema.ts'
 import { auditMachineDeed } from '../../src/store/audit.ts'
 import { makePartitions } from '../../src/store/partitions.ts'
+import { raise } from '../support/alerts.ts'
 import { useApi } from '../support/app.ts'
 import { makeHeldRecords } from '../support/factories.ts'
 import { runSteps } from '../support/run-steps.ts'
@@ -68,6 +74,27 @@ type Prepare = (given: {
 }) => Promise<Deed> | Deed
 
 const DEEDS: Readonly<Record<string, Prepare>> = {
+  acknowledgeAlert: async ({ workspace: { client, workspaceId } }) => {
+    const alert = await raise(api().database, { workspaceId })
+    const acknowledge = (id: string) =>
+      client.request(AcknowledgeAlertMutation, { alertId: encodeGlobalId('Alert', id) })
+    return {
+      before: () => acknowledge(api().parts.ids.next()),
+      changes: () => acknowledge(alert.id),
+      after: [() => acknowledge(alert.id)],
+    }
+  },
+  disconnectConnection: ({ workspace: { client }, sync }) => {
+    const input = { connectionId: sync.destinationConnectionId, reason: REASON }
+    const disconnect = () => client.request(DisconnectConnectionMutation, { input })
+    return { changes: disconnect, after: [disconnect] }
+  },
+  reconnectConnection: ({ workspace: { client }, sync }) => {
+    const connectionId = sync.destinationConnectionId
+    const reconnect = (credentials: object) =>
+      client.request(ReconnectConnectionMutation, { input: { connectionId, credentials } })
+    return { changes: () => reconnect({}), after: [() => reconnect({ nothing: 'known' })] }
+  },
   createConnection: ({ workspace: { client } }) => {
     const input = { name: newName('tool'), type: 'file', config: {} }
     const create = () => client.request(CreateConnectionMutation, { input })

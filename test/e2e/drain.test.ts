@@ -14,7 +14,7 @@ import { createApiClient } from '../../src/client/api-client.ts'
 import { RunProgressSubscription, RunQuery } from '../../src/client/documents.ts'
 import type { Database } from '../../src/store/database.ts'
 import { openSocket, subscribeOverSocket } from '../support/api-client.ts'
-import { createTestDatabase, type TestDatabase } from '../support/databases.ts'
+import { copyEmbedded, createTestDatabase, type TestDatabase } from '../support/databases.ts'
 import {
   createDeployment,
   type Deployment,
@@ -221,6 +221,7 @@ describe.runIf(HAS_REDIS)('a process that is told to end', { timeout: TIMEOUT_MS
 describe('a process on the embedded default that is told to end', { timeout: TIMEOUT_MS }, () => {
   it('goes on where it was when it is started again', async () => {
     const directory = await mkdtemp(join(tmpdir(), 'tajo-drain-'))
+    await copyEmbedded(directory)
     const destination = await startRecordingDestination({ honoursKeys: false })
     const environment = { DATA_DIR: directory, FILE_ROOT: directory, LOG_LEVEL: 'warn' }
     const started = [await startAppProcess(environment)]

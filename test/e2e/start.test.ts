@@ -5,9 +5,11 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createApiClient } from '../../src/client/api-client.ts'
 import { ViewerQuery } from '../../src/client/documents.ts'
+import { copyEmbedded } from '../support/databases.ts'
 import { type AppProcess, startAppProcess, startScript } from '../support/processes.ts'
+import { findBuilt } from '../support/programs.ts'
 
-const MAIN = 'src/main.ts'
+const MAIN = findBuilt('src/main.ts')
 
 /** A process takes some seconds to start where many run at once. */
 const TIMEOUT_MS = 90_000
@@ -16,8 +18,8 @@ describe('the process on the embedded default', { timeout: TIMEOUT_MS }, () => {
   let directory: string
   const apps: AppProcess[] = []
 
-  const start = async (given: Readonly<Record<string, string>> = {}) => {
-    const app = await startAppProcess({ DATA_DIR: directory, LOG_LEVEL: 'silent', ...given })
+  const start = async (given: Readonly<Record<string, string>> = {}, main = MAIN) => {
+    const app = await startAppProcess({ DATA_DIR: directory, LOG_LEVEL: 'silent', ...given }, main)
     apps.push(app)
     return app
   }
@@ -32,7 +34,8 @@ describe('the process on the embedded default', { timeout: TIMEOUT_MS }, () => {
   })
 
   it('makes a workspace and a token that is shown once and kept for its owner alone', async () => {
-    const app = await start()
+    // As `npm start` does, in a directory in which nothing is.
+    const app = await start({}, 'src/main.ts')
     const shown = await app.find(/token: (tajo_\S+)/)
     const path = join(directory, 'token')
     expect((await readFile(path, 'utf8')).trim()).toBe(shown)
@@ -49,6 +52,7 @@ describe('the process on the embedded default', { timeout: TIMEOUT_MS }, () => {
   })
 
   it('refuses a data directory that another process has, and leaves that one alone', async () => {
+    await copyEmbedded(directory)
     const app = await start()
     const second = startScript(MAIN, { DATA_DIR: directory, PORT: '0' })
     expect(await second.exited).toBe(1)
@@ -59,6 +63,7 @@ describe('the process on the embedded default', { timeout: TIMEOUT_MS }, () => {
   })
 
   it('takes a data directory over whose process was killed, and clears up after it', async () => {
+    await copyEmbedded(directory)
     const temporary = join(directory, 'temporary')
     await mkdir(temporary)
     const listSockets = async () =>
@@ -78,8 +83,9 @@ describe('the process on the embedded default', { timeout: TIMEOUT_MS }, () => {
   })
 
   it('refuses a port that is taken', async () => {
-    const app = await start()
     const other = await mkdtemp(join(tmpdir(), 'tajo-start-'))
+    await Promise.all([directory, other].map(copyEmbedded))
+    const app = await start()
     const second = startScript(MAIN, { DATA_DIR: other, PORT: new URL(app.address).port })
     expect(await second.exited).toBe(1)
     expect(second.output().trim().split('\n').at(-1)).toBe(

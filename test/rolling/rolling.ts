@@ -5,12 +5,14 @@
 import { parseArgs } from 'node:util'
 import { openDatabase } from '../../src/store/database.ts'
 import { median, report } from '../bench/figures.ts'
+import { buildPrograms } from '../support/programs.ts'
 import { startPostgres, startRedis } from '../support/services.ts'
 import { type RollingFigures, restartProcesses } from './restart-processes.ts'
 
 const MAX_HAND_OVER_MS = 5_000
 
 const { values } = parseArgs({ options: { restarts: { type: 'string', default: '20' } } })
+const programs = await buildPrograms()
 const [postgres, redis] = await Promise.all([
   startPostgres({ isOwn: true }),
   startRedis({ isOwn: true }),
@@ -31,7 +33,7 @@ try {
   await database.close()
   process.exitCode = tellFigures(figures) ? 0 : 1
 } finally {
-  await Promise.all([postgres.stop(), redis.stop()])
+  await Promise.all([postgres.stop(), redis.stop(), programs.remove()])
 }
 
 function tellFigures(figures: RollingFigures): boolean {

@@ -6,6 +6,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
+import { findBuilt } from './programs.ts'
 
 export interface StartedProcess {
   readonly pid: number
@@ -78,10 +79,10 @@ export interface AppProcess extends StartedProcess {
   readonly address: string
 }
 
-/** The app on a free port, from its sources or as built. Resolves when it serves. */
+/** The app on a free port: as the tests build it, from its sources, or as `npm run build` does. Resolves when it serves. */
 export async function startAppProcess(
   environment: Readonly<Record<string, string>>,
-  main: 'src/main.ts' | 'dist/main.js' = 'src/main.ts',
+  main = findBuilt('src/main.ts'),
 ): Promise<AppProcess> {
   const started = startScript(main, { PORT: '0', ...environment })
   const address = await started.find(/serves (http:\/\/\S+)\/(?:graphql|health)/)
@@ -92,7 +93,7 @@ export async function startAppProcess(
 export async function createWorkspaceToken(
   environment: Readonly<Record<string, string>>,
 ): Promise<string> {
-  const started = startScript('src/main.ts', environment, ['create-workspace', 'Test'])
+  const started = startScript(findBuilt('src/main.ts'), environment, ['create-workspace', 'Test'])
   const token = await started.find(/Token, shown once: (\S+)/)
   await started.exited
   return token

@@ -1,4 +1,5 @@
 /** How a run ended, as the database tells: what the bus would tell may be lost with an answer. */
+import { setTimeout as wait } from 'node:timers/promises'
 import { sql } from 'drizzle-orm'
 import { isFinal, type RunStatus } from '../../src/domain/run.ts'
 import type { Database } from '../../src/store/database.ts'
@@ -23,6 +24,9 @@ export type StoredEnd = {
 /** Of a run to which nothing was done that counts, and nothing left. */
 export const WHOLE = { status: 'succeeded', spent: 0, intents: 0, inDoubt: 0 }
 
+/** Between two looks; without it, looking takes more of the machine than what is looked at. */
+const LOOK_MS = 10
+
 export async function waitForStoredEnd(database: Database, runId: string): Promise<StoredEnd> {
   for (;;) {
     const [run] = await database.rows<StoredEnd>(sql`
@@ -37,5 +41,6 @@ export async function waitForStoredEnd(database: Database, runId: string): Promi
     if (run && isFinal(run.status)) {
       return run
     }
+    await wait(LOOK_MS)
   }
 }
