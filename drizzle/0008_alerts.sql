@@ -57,5 +57,7 @@ ALTER TABLE "alert_notice" ADD CONSTRAINT "alert_notice_alert_id_alert_id_fk" FO
 CREATE UNIQUE INDEX "alert_open_incident" ON "alert" USING btree ("incident") WHERE closed_at is null;--> statement-breakpoint
 CREATE INDEX "alert_of_workspace" ON "alert" USING btree ("workspace_id","id");--> statement-breakpoint
 CREATE INDEX "alert_notice_due" ON "alert_notice" USING btree ("channel","due_at") WHERE sent_at is null and given_up_at is null;--> statement-breakpoint
+CREATE INDEX "audit_entry_of_workspace" ON "audit_entry" USING btree ("workspace_id","id");--> statement-breakpoint
+CREATE INDEX "run_finished" ON "run" USING btree ("sync_id","finished_at");--> statement-breakpoint
 CREATE INDEX "run_succeeded" ON "run" USING btree ("workspace_id","finished_at") WHERE status = 'succeeded';--> statement-breakpoint
 UPDATE "sync" SET "activated_at" = "publication"."published_at" FROM "publication" WHERE "publication"."id" = "sync"."publication_id";

@@ -88,7 +88,8 @@ async function checkDeadMan(
   const detail = `The last dead-man check was finished at ${at}: workspaces asked ${asked}, silent ${silent}, alerts raised ${raised}, not asked because of trouble ${failed}.`
   // One that was finished in the future was timed by a clock that has been set back since.
   const isFresh = Math.abs(nowMs - finished.atMs) <= MAX_CHECK_AGE_MS
-  return isFresh ? healthy(detail) : unhealthy(detail)
+  // A check that could not ask is none.
+  return isFresh && failed === 0 ? healthy(detail) : unhealthy(detail)
 }
 
 function healthy(detail: string | null = null): HealthCheck {

@@ -33,8 +33,14 @@ export interface NamedImport {
 }
 
 export type FollowedImport =
-  /** What became of the records of the import, in the order of their keys. */
-  { readonly kind: 'told'; readonly outcomes: readonly Outcome[] } | Unanswered
+  | {
+      readonly kind: 'told'
+      /** What became of the records of the import, in the order of their keys. */
+      readonly outcomes: readonly Outcome[]
+      /** The destination does not know it any more. */
+      readonly isLost: boolean
+    }
+  | Unanswered
 
 /** Follows an import to its end, or until nobody has said for too long what became of it. Throws an attempt's stop. */
 export async function followImport(
@@ -50,9 +56,13 @@ export async function followImport(
     const state = await unlessStopped(signal, () => imports.check({ ...followed, signal }))
     switch (state.kind) {
       case 'finished':
-        return { kind: 'told', outcomes: state.outcomes }
+        return { kind: 'told', outcomes: state.outcomes, isLost: false }
       case 'lost':
-        return { kind: 'told', outcomes: deliveryKeys.map(() => toUnknown(state.reason)) }
+        return {
+          kind: 'told',
+          outcomes: deliveryKeys.map(() => toUnknown(state.reason)),
+          isLost: true,
+        }
       case 'unknown':
         silentLooks += 1
         if (silentLooks >= MAX_SILENT_LOOKS) {

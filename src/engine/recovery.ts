@@ -71,7 +71,7 @@ export class Recovery implements Service {
   async start(): Promise<void> {
     if (this.#options.isAlone) {
       for (const run of await listRunningRuns(this.#options.database)) {
-        await this.#takeOver(run)
+        await this.#tryTakeOver(run)
       }
     }
     this.#looks.start()

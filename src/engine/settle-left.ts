@@ -88,7 +88,16 @@ async function settleImport(context: SettleContext, intent: LeftIntent): Promise
 
 /** Nobody knows of it there, or there is nothing at all. */
 function isWithoutTrace(told: ToldImport): boolean {
-  return told.kind === 'never_begun' || (told.kind === 'unknown' && told.failure === 'node_failed')
+  switch (told.kind) {
+    case 'never_begun':
+      return true
+    case 'unknown':
+      return told.failure === 'node_failed'
+    case 'told':
+      return told.isLost
+    default:
+      return unreachable(told)
+  }
 }
 
 /**
@@ -106,6 +115,8 @@ async function settleMovedImport(
   if (told.kind === 'never_begun' && before.kind === 'unknown') {
     const unknown = [...intent.positions.keys()]
     await settleAs(context, intent, { written: [], unknown, doubtCause: 'import_out_of_reach' })
+  } else if (told.kind === 'never_begun' && before.kind === 'told') {
+    await settleTold(context, intent, before)
   } else {
     await settleTold(context, intent, told)
   }

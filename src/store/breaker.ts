@@ -109,15 +109,6 @@ interface StoredRun {
   readonly subject: string | null
 }
 
-/**
- * Ids begin with the time at which their process made them, so those of before the activation are passed by:
- * a sync may have had a run a minute for years. A day is more than clocks differ.
- */
-const FIRST_ID = sql`coalesce(
-  (lpad(to_hex(floor(extract(epoch from sync.activated_at - interval '1 day') * 1000)::bigint), 12, '0')
-    || '00000000000000000000')::uuid,
-  '00000000-0000-0000-0000-000000000000'::uuid)`
-
 type FactsRow = Omit<FoundFacts, 'lastRuns'> & { readonly lastRuns: readonly StoredRun[] }
 
 /** The threshold of the published version, and its last runs that count. Null: the sync is not published. */
@@ -140,16 +131,17 @@ export async function findBreakerFacts(
     cross join lateral (
       select coalesce(jsonb_agg(jsonb_build_object(
                'runId', counted.id, 'code', failure_code, 'step', failure_step,
-               'subject', failure_subject) order by counted.id desc), '[]') as runs
-      from (select run.id, failure_code, failure_step, failure_subject
+               'subject', failure_subject)
+               order by counted.finished_at desc, counted.id desc), '[]') as runs
+      from (select run.id, failure_code, failure_step, failure_subject, run.finished_at
             from run
-            where run.sync_id = sync.id and run.id >= ${FIRST_ID}
-              and run.publication_id = sync.publication_id
+            where run.sync_id = sync.id and run.publication_id = sync.publication_id
               and run.status = any(${toArray(COUNTED_STATUSES)}::text::text[])
               and run.finished_at >= coalesce(sync.activated_at, '-infinity')
               and run.cause <> all(${toArray(UNCOUNTED_CAUSES)}::text::text[])
               and coalesce(failure_code <> all(${toArray(UNCOUNTED_CODES)}::text::text[]), true)
-            order by run.id desc
+            -- By the database's clock: ids begin with that of the process that made them.
+            order by run.finished_at desc, run.id desc
             limit rule.threshold) as counted
     ) as last
     where sync.id = ${syncId}`)

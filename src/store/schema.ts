@@ -125,6 +125,7 @@ export const run = pgTable(
   },
   (table) => [
     foreignKey({ columns: [table.retryOf], foreignColumns: [table.id] }),
+    index('run_finished').on(table.syncId, table.finishedAt),
     index('run_succeeded').on(table.workspaceId, table.finishedAt).where(sql`status = 'succeeded'`),
     uniqueIndex('run_in_flight').on(table.syncId).where(sql`status in ('queued', 'running')`),
     uniqueIndex('run_retry_of')
@@ -372,5 +373,8 @@ export const auditEntry = pgTable(
     after: json('after'),
     at: instant('at').notNull().defaultNow(),
   },
-  (table) => [index('audit_entry_subject').on(table.workspaceId, table.subjectId, table.id)],
+  (table) => [
+    index('audit_entry_subject').on(table.workspaceId, table.subjectId, table.id),
+    index('audit_entry_of_workspace').on(table.workspaceId, table.id),
+  ],
 )

@@ -42,8 +42,17 @@ export class Sweep extends DueRounds<SweepOptions> {
   protected async round(signal: AbortSignal, now: Instant | null): Promise<void> {
     for (const run of await this.#findSilent(signal, now)) {
       if (!(await this.#holdsLease(run))) {
-        await this.#close(run)
+        await this.#tryClose(run)
       }
+    }
+  }
+
+  /** One run that cannot be closed now does not keep the others from it; the next sweep tries it again. */
+  async #tryClose(run: TakenRun): Promise<void> {
+    try {
+      await this.#close(run)
+    } catch (error) {
+      this.options.logger.error('run.not_swept', { runId: run.runId }, error)
     }
   }
 

@@ -186,6 +186,18 @@ describe('an http destination that can be asked', () => {
       expect(await check()).toMatchObject({ kind: 'lost' })
     })
 
+    it('is not lost where the API lists it, and does not show it yet', async () => {
+      standIn.decideQuestion(({ path }) =>
+        path.includes('?tag=')
+          ? answer(200, '{"imports":[{"id":"job 1"}]}')
+          : answer(404, '{"error":"not found"}'),
+      )
+      expect(await check()).toEqual({
+        ...{ kind: 'unknown', failure: 'node_failed' },
+        reason: 'GET /imports lists the import, and does not show it.',
+      })
+    })
+
     it('is not lost where the API lists no imports either: there the path leads nowhere', async () => {
       standIn.decideQuestion(() => answer(404, '{"error":"not found"}'))
       expect(await check()).toEqual({

@@ -30,7 +30,7 @@ describe.each(DATABASE_KINDS)('the health of a process on %s', (kind) => {
 
   describe('as for the dead-man check', () => {
     const HOUR_MS = 3_600_000
-    const FIGURES = { asked: 7, silent: 2, raised: 1, closed: 0, failed: 3 }
+    const FIGURES = { asked: 7, silent: 2, raised: 1, closed: 0, failed: 0 }
 
     async function ask(monotonicMs = 0) {
       let sinceStartMs = 0
@@ -63,13 +63,23 @@ describe.each(DATABASE_KINDS)('the health of a process on %s', (kind) => {
       expect(await ask(2 * HOUR_MS)).toMatchObject({ isHealthy: false })
     })
 
+    it('is red after one that could not ask everybody', async () => {
+      await check(HOUR_MS, { ...FIGURES, failed: 3 })
+      expect(await ask()).toMatchObject({
+        isHealthy: false,
+        detail: expect.stringMatching(/not asked because of trouble 3\.$/),
+      })
+      await check(0, FIGURES)
+      expect(await ask()).toMatchObject({ isHealthy: true })
+    })
+
     it('tells when the last one was finished and what came of it, and is red after two hours', async () => {
       await check(HOUR_MS, FIGURES)
       expect(await ask()).toEqual({
         isHealthy: true,
         isShared: true,
         detail: expect.stringMatching(
-          /^The last dead-man check was finished at 2\S+Z: workspaces asked 7, silent 2, alerts raised 1, not asked because of trouble 3\.$/,
+          /^The last dead-man check was finished at 2\S+Z: workspaces asked 7, silent 2, alerts raised 1, not asked because of trouble 0\.$/,
         ),
       })
       await check(2 * HOUR_MS + 5_000, FIGURES)

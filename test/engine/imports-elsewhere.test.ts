@@ -149,6 +149,19 @@ describe.each(ENGINE_DATABASE_KINDS)('an import, on %s,', (kind) => {
       expect(effects()).toEqual([1, 1])
     })
 
+    it('that is not where it was begun any more is found where the sync says by now', async () => {
+      await harness.startEngine({ ...CALM, faults: breaksAt('afterAccept') })
+      const sync = await harness.seedSync({ objectOptions: options('/a/imports', name) })
+      await harness.run(sync, { attemptAllowance: 1 })
+      // It is known there by no id, and listed under no tag.
+      destination.decideQuestion(hasNothing('/a/imports'))
+      const changed = { objectOptions: options('/b/imports', name) }
+      const run = await harness.run(await republish(database(), sync, changed))
+      expect(run.counters).toEqual(counts({ read: 2, replayed: 2 }))
+      expect(destination.requests).toHaveLength(1)
+      expect(effects()).toEqual([1, 1])
+    })
+
     it('that nobody knows of, neither where it was begun nor where the sync says by now, is for a person', async () => {
       await harness.startEngine({ ...CALM, faults: breaksAt('afterAccept') })
       const sync = await harness.seedSync({ objectOptions: options('/a/imports', name) })

@@ -9,7 +9,11 @@ import type { EngineSettings } from '../../src/engine/engine.ts'
 import type { Database } from '../../src/store/database.ts'
 import { storeSlots } from '../../src/store/schedules.ts'
 import { createTestDatabase, ENGINE_DATABASE_KINDS, useDatabase } from '../support/databases.ts'
-import { createEngineHarness, type EngineHarness } from '../support/engine-harness.ts'
+import {
+  createEngineHarness,
+  ENGINE_SETTINGS,
+  type EngineHarness,
+} from '../support/engine-harness.ts'
 import {
   type RecordingDestination,
   startRecordingDestination,
@@ -104,7 +108,9 @@ describe.each(ENGINE_DATABASE_KINDS)('silence on %s', (kind) => {
   it('of a workspace that produces nothing but errors raises one alert in 48 hours, and says so', async () => {
     const sync = await harness.seedSync()
     source.failWith(new Error('The table is gone.'))
-    await harness.startEngine()
+    // The breaker would pause it long before.
+    const breaker = { ...ENGINE_SETTINGS.breaker, threshold: 100 }
+    await harness.startEngine({ settings: { ...ENGINE_SETTINGS, breaker } })
     const { deadMan } = watchmen()
     const startMs = Date.now()
     for (let hour = 1; hour <= 48; hour += 1) {

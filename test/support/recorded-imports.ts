@@ -80,7 +80,9 @@ export class RecordedImports {
 
   /** As the API answers `GET /imports?tag=<tag>`, newest first. */
   list(tag: string): Readonly<Record<string, unknown>> {
-    const found = this.#all.filter((one) => one.tag === tag).reverse()
+    const found = this.#all
+      .filter(({ id, tag: own }) => own === tag && !this.forgotten.has(id))
+      .reverse()
     return { imports: found.map(({ id }) => ({ id })) }
   }
 }

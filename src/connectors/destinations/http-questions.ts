@@ -91,9 +91,15 @@ export function createImports(
         return readState(response, deliveryKeys)
       }
       const listed = await find({ object, tag, signal })
-      return listed.kind === 'unknown'
-        ? listed
-        : { kind: 'lost', reason: 'The destination does not know the import any more.' }
+      switch (listed.kind) {
+        case 'unknown':
+          return listed
+        case 'found':
+          // It goes on somewhere: taken for over, it would be begun a second time.
+          return unknown(`GET ${object} lists the import, and does not show it.`, 'node_failed')
+        default:
+          return { kind: 'lost', reason: 'The destination does not know the import any more.' }
+      }
     },
     find,
   }
