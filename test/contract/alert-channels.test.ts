@@ -115,7 +115,9 @@ describe('the webhook', () => {
     [400, 'refused'],
     [410, 'gone'],
     [429, 'refused'],
-    [500, 'refused'],
+    [500, 'unknown'],
+    [502, 'unknown'],
+    [408, 'unknown'],
     ['reset', 'unknown'],
   ] as const)('that answers %s has %s it; no redirect is followed', async (answer, kind) => {
     receiver.script(answer)
@@ -271,7 +273,9 @@ describe('Sentry', () => {
   })
 
   it.each([
-    [500, 'refused'],
+    [500, 'unknown'],
+    [502, 'unknown'],
+    [408, 'unknown'],
     [429, 'refused'],
     ['reset', 'unknown'],
   ] as const)(

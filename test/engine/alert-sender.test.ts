@@ -15,7 +15,7 @@ import { createRecordingLogger, type RecordingLogger } from '../support/recordin
 import { createSignal } from '../support/signal.ts'
 
 const SENT: SendOutcome = { kind: 'sent' }
-const REFUSED: SendOutcome = { kind: 'refused', reason: 'It answered with status 500.' }
+const REFUSED: SendOutcome = { kind: 'refused', reason: 'It answered with status 400.' }
 const HOUR_MS = 3_600_000
 /** So long that no test lives to see a poll: what is sent was woken for. */
 const NO_POLL_MS = 10 * 60_000

@@ -3,7 +3,7 @@ import { decideNotice } from '../../src/domain/alert-notice.ts'
 
 const HOUR_MS = 3_600_000
 const first = { tries: 1, ageMs: 0, isRepetition: false }
-const refused = { kind: 'refused', reason: 'It answered with status 500.' } as const
+const refused = { kind: 'refused', reason: 'It answered with status 400.' } as const
 const unknown = { kind: 'unknown', reason: 'It did not answer in time.' } as const
 
 describe('a notice', () => {

@@ -7,6 +7,7 @@
 import type { SendOutcome } from '../../domain/alert-notice.ts'
 
 const GONE = 410
+const REQUEST_TIMEOUT = 408
 
 /** Errors of a connection that was never made: not a byte was sent. */
 const NEVER_CONNECTED: ReadonlySet<string> = new Set([
@@ -47,7 +48,15 @@ function judge(status: number): SendOutcome {
     return { kind: 'sent' }
   }
   const reason = `It answered with status ${status}.`
-  return { kind: status === GONE ? 'gone' : 'refused', reason }
+  if (status === GONE) {
+    return { kind: 'gone', reason }
+  }
+  return { kind: mayHaveArrived(status) ? 'unknown' : 'refused', reason }
+}
+
+/** A proxy's page or a receiver's own error: it may have taken the message before that. */
+function mayHaveArrived(status: number): boolean {
+  return status >= 500 || status === REQUEST_TIMEOUT
 }
 
 /** The code of the innermost error; messages may hold the address, and with it a secret. */
