@@ -21,7 +21,13 @@ import {
 } from '../store/pages.ts'
 import { AttemptStop, failAttempt } from './attempt-stop.ts'
 import { type ChunkResult, deliverChunk } from './deliver-chunk.ts'
-import { judgePage, type PageToDeliver, SUPERSEDED, type Verdict } from './judge-page.ts'
+import {
+  judgePage,
+  type PageToDeliver,
+  SUPERSEDED,
+  type Verdict,
+  whyRejected,
+} from './judge-page.ts'
 import type { PreparedPage, PreparedRecord, SendableRecord } from './prepare-page.ts'
 import type { Quarantine } from './quarantine.ts'
 import { reserveOrDrop } from './record-answer.ts'
@@ -78,7 +84,7 @@ export async function deliverPage(
     !context.writer.imports &&
     isOneCall(allowed, context.writer.maxRecordsPerCall) &&
     findOvertaken(page.records, allowed).every(({ kind }) => kind === 'sendable') &&
-    !isAnyUnanswered(context, page)
+    !isAnyNotSentAgain(context, page)
   const chunk = reservesAtOnce ? toChunk(context, allowed) : null
   const reservedAtMs = context.clock.monotonicMs()
   const opened = await reserveOrDrop(context, chunk?.intentId ?? null, () =>
@@ -159,12 +165,15 @@ async function holdOvertaken(
   facts: {
     readonly ofRound: readonly PreparedRecord[]
     readonly verdicts: ReadonlyMap<number, Verdict>
-    readonly sent: ReadonlyMap<PreparedRecord, ChunkResult>
+    readonly sent: ReadonlyMap<SendableRecord, ChunkResult>
   },
 ): Promise<void> {
   const held = facts.ofRound.flatMap((record) => {
-    const sent = facts.sent.get(record)
-    const verdict = sent ? toVerdict(sent) : facts.verdicts.get(record.position)
+    const result = record.kind === 'sendable' ? facts.sent.get(record) : undefined
+    const verdict =
+      record.kind === 'sendable' && result
+        ? toVerdict(context, { pageDigest, record, result })
+        : facts.verdicts.get(record.position)
     return verdict?.disposition === 'rejected' ? [toHold(context, record, verdict)] : []
   })
   if (held.length === 0) {
@@ -188,10 +197,13 @@ function listNotOvertaken(
     : records
 }
 
-/** What cannot be sent again and may have been written: what is in flight of it must not go with a reservation. */
-function isAnyUnanswered({ leftIntents }: DeliveryContext, page: PreparedPage): boolean {
-  return page.records.some(
-    (record) => record.kind === 'unsendable' && leftIntents.isUnanswered(record, page.pageDigest),
+/** What is not sent again and may have been written: what is in flight of it must not go with a reservation. */
+function isAnyNotSentAgain({ leftIntents }: DeliveryContext, page: PreparedPage): boolean {
+  return (
+    leftIntents.listLeftBehind(page).length > 0 ||
+    page.records.some(
+      (record) => record.kind === 'unsendable' && leftIntents.isUnanswered(record, page.pageDigest),
+    )
   )
 }
 
@@ -224,6 +236,7 @@ export async function checkpointPage(
     firstSends: delivered.firstSends,
     firstSendsRejected: delivered.firstSendsRejected,
     held: isClean ? [] : held,
+    leftBehind: context.hasHeldRecords() ? context.leftIntents.listLeftBehind(source.page) : [],
     setAside,
     released: delivered.released,
     confirmedKeys: context.writer.lookUp ? context.confirmed.keys.join('') || null : null,
@@ -258,7 +271,8 @@ function settle(
     ([record, result]) => result.kind !== 'blocked' && !heldBefore.has(record.position),
   )
   for (const [record, result] of results) {
-    verdicts.set(record.position, toVerdict(result))
+    const { pageDigest } = source.page
+    verdicts.set(record.position, toVerdict(context, { pageDigest, record, result }))
     if (result.kind === 'inDoubt') {
       context.leftIntents.addDoubt(record)
     }
@@ -300,12 +314,22 @@ function isDelivered(verdict: Verdict | undefined): boolean {
   return verdict?.disposition === 'written' || verdict?.disposition === 'replayed'
 }
 
-function toVerdict(result: ChunkResult): Verdict {
+function toVerdict(
+  { leftIntents }: DeliveryContext,
+  sent: {
+    readonly pageDigest: string
+    readonly record: SendableRecord
+    readonly result: ChunkResult
+  },
+): Verdict {
+  const { pageDigest, record, result } = sent
   switch (result.kind) {
     case 'written':
       return { disposition: 'written', reason: null }
-    case 'rejected':
-      return { disposition: 'rejected', reason: result.reason }
+    case 'rejected': {
+      const isUnanswered = leftIntents.isOtherUnanswered(record, pageDigest)
+      return { disposition: 'rejected', reason: whyRejected(result, isUnanswered), isUnanswered }
+    }
     case 'inDoubt':
     case 'blocked':
       return { disposition: 'inDoubt', reason: null }

@@ -41,7 +41,7 @@ export interface RememberedPage {
 export interface Verdict {
   readonly disposition: Disposition
   readonly reason: string | null
-  /** An earlier attempt sent it, nobody answered, and now it cannot be sent: it may have been written. */
+  /** An earlier attempt sent it, nobody answered, and now it is rejected: it may have been written. */
   readonly isUnanswered?: boolean
 }
 
@@ -55,7 +55,7 @@ export interface PageFacts {
 /** The reason of a skipped record that has to be remembered while its page is open. */
 export const SUPERSEDED = 'A later record of the same identity was delivered.'
 export const OVERTAKEN =
-  'A later record of the same identity is still on its way to the destination.'
+  'A later record of the same identity was sent without an answer, and may have been written: this one waits.'
 
 const MAY_BE_WRITTEN = 'It was sent before without an answer, and may have been written.'
 
@@ -112,10 +112,13 @@ function judgeRecord(
 
 function judgeUnsendable({ source, leftIntents }: PageFacts, record: UnsendableRecord): Verdict {
   const isUnanswered = leftIntents.isUnanswered(record, source.page.pageDigest)
-  return { disposition: 'rejected', reason: whyUnsendable(record, isUnanswered), isUnanswered }
+  return { disposition: 'rejected', reason: whyRejected(record, isUnanswered), isUnanswered }
 }
 
-export function whyUnsendable({ reason }: UnsendableRecord, isUnanswered: boolean): string {
+export function whyRejected(
+  { reason }: { readonly reason: string },
+  isUnanswered: boolean,
+): string {
   return isUnanswered ? `${reason} ${MAY_BE_WRITTEN}` : reason
 }
 

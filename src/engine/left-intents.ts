@@ -3,7 +3,8 @@
  *
  * An intent keeps the class of the call that it reserved. Of class `none`: nothing of its identities is
  * sent until a person has settled it (I16). Of class `idempotent`: it is sent again from its open page; until
- * then an older record of its identities waits, and another content of them waits for its quiet time.
+ * then an older record of its identities waits, and another content of them waits for its quiet time. What is not
+ * sent again, since its row has left the page or is rejected, may have been written: older ones go on waiting.
  * Both names count, the source's and the destination's, so that neither a changed row nor a changed
  * mapping hides anything.
  */
@@ -20,18 +21,26 @@ interface Placed extends Named {
   readonly position: number
 }
 
+interface SentRecord extends Placed {
+  readonly recordDigest: string
+}
+
 /** One record of an intent of class `idempotent`. */
 interface InFlight {
   readonly pageDigest: string
   readonly ordinal: number
   readonly position: number
+  /** Its source identity. */
+  readonly identityHash: string
   readonly recordDigest: string
   readonly quietAtMs: number
 }
 
 export class LeftIntents {
   readonly #doubtful = new Set<string>()
+  /** By each of their names. */
   readonly #inFlight = new Map<string, InFlight[]>()
+  readonly #ofPage = new Map<string, InFlight[]>()
 
   /** `loadedAtMs`: the monotonic moment at which they were read. */
   constructor(intents: readonly LeftIntent[], loadedAtMs: number) {
@@ -40,7 +49,7 @@ export class LeftIntents {
         if (intent.deliveryClass === 'none') {
           hashes.forEach(this.#doubtful.add, this.#doubtful)
         } else {
-          this.#note(hashes, toInFlight(intent, index, loadedAtMs))
+          this.#note(hashes, toInFlight(intent, { index, hashes, loadedAtMs }))
         }
       }
     }
@@ -77,14 +86,35 @@ export class LeftIntents {
     )
   }
 
+  /** The same of another content: whatever is answered now, that may have been written. */
+  isOtherUnanswered(record: SentRecord, pageDigest: string): boolean {
+    return this.#find(record).some(
+      (sent) =>
+        sent.pageDigest === pageDigest &&
+        sent.position === record.position &&
+        sent.recordDigest !== record.recordDigest,
+    )
+  }
+
+  /** Positions of what was sent from the page and does not stand in its place any more. */
+  listLeftBehind(page: {
+    readonly pageDigest: string
+    readonly records: readonly Placed[]
+  }): readonly number[] {
+    const sent = this.#ofPage.get(page.pageDigest) ?? []
+    const standing = new Map(
+      sent.length > 0 ? page.records.map((each) => [each.position, each.identityHash]) : [],
+    )
+    return sent
+      .filter(({ position, identityHash }) => standing.get(position) !== identityHash)
+      .map(({ position }) => position)
+  }
+
   /**
    * The monotonic moment before which another content of the record's identities may still land; null:
    * the record may be sent at once, as it is what was sent, or nothing of it is in flight.
    */
-  findQuietAtMs(
-    record: Placed & { readonly recordDigest: string },
-    pageDigest: string,
-  ): number | null {
+  findQuietAtMs(record: SentRecord, pageDigest: string): number | null {
     const others = this.#find(record).filter(
       (other) =>
         other.pageDigest !== pageDigest ||
@@ -96,13 +126,9 @@ export class LeftIntents {
 
   #note(hashes: readonly string[], inFlight: InFlight): void {
     for (const hash of new Set(hashes)) {
-      const noted = this.#inFlight.get(hash)
-      if (noted) {
-        noted.push(inFlight)
-      } else {
-        this.#inFlight.set(hash, [inFlight])
-      }
+      append(this.#inFlight, hash, inFlight)
     }
+    append(this.#ofPage, inFlight.pageDigest, inFlight)
   }
 
   #find(record: Named): readonly InFlight[] {
@@ -126,12 +152,30 @@ function namesOf(intent: LeftIntent): string[][] {
   )
 }
 
-function toInFlight(intent: LeftIntent, index: number, loadedAtMs: number): InFlight {
+function append(lists: Map<string, InFlight[]>, key: string, inFlight: InFlight): void {
+  const list = lists.get(key)
+  if (list) {
+    list.push(inFlight)
+  } else {
+    lists.set(key, [inFlight])
+  }
+}
+
+function toInFlight(
+  intent: LeftIntent,
+  place: {
+    readonly index: number
+    readonly hashes: readonly string[]
+    readonly loadedAtMs: number
+  },
+): InFlight {
+  const { index, hashes, loadedAtMs } = place
   const width = RECORD_DIGEST_BYTES * 2
   return {
     pageDigest: intent.pageDigest,
     ordinal: intent.pageOrdinal ?? Number.POSITIVE_INFINITY,
     position: intent.positions[index] ?? -1,
+    identityHash: hashes[0] ?? '',
     recordDigest: intent.recordDigests.slice(index * width, (index + 1) * width),
     quietAtMs: loadedAtMs + intent.quietInMs,
   }

@@ -18,7 +18,6 @@ import type { Sealer } from '../runtime/seal.ts'
 import type { Checkpoint } from '../store/pages.ts'
 import {
   checkpointRedriven,
-  dropSpentIntents,
   listCompletedKeys,
   listRedriven,
   type RedrivenOutcome,
@@ -26,7 +25,7 @@ import {
 } from '../store/quarantine.ts'
 import { AttemptStop, stopForPeople } from './attempt-stop.ts'
 import type { ChunkResult } from './deliver-chunk.ts'
-import { whyUnsendable } from './judge-page.ts'
+import { whyRejected } from './judge-page.ts'
 import {
   type PageContext,
   type PreparedRecord,
@@ -60,7 +59,6 @@ interface Redriven {
 /** Returns what is in the run's books of them. Throws an attempt's stop. */
 export async function deliverRedriven(context: RedriveContext): Promise<Counters> {
   const { database, holder } = context
-  await dropSpentIntents(database, holder)
   let counters = NO_COUNTS
   while (context.hasHeldRecords()) {
     context.signal.throwIfAborted()
@@ -122,7 +120,8 @@ async function deliverListed(
   for (const [record, redriven] of toSend) {
     const result = results.get(record)
     assert(result !== undefined, 'What is sent has a result.')
-    verdicts.set(redriven, toVerdict(result))
+    const isUnanswered = context.leftIntents.isOtherUnanswered(record, pageDigest)
+    verdicts.set(redriven, toVerdict(result, isUnanswered))
   }
   return verdicts
 }
@@ -158,10 +157,7 @@ function judge(
     return { disposition: 'inDoubt', state: 'redriving', reason: null }
   }
   if (record.kind === 'unsendable') {
-    // What may have been written stays brought back: older ones of its identity wait for it.
-    const isUnanswered = leftIntents.isUnanswered(record, one.pageDigest)
-    const state = isUnanswered ? 'redriving' : 'quarantined'
-    return { disposition: 'quarantined', state, reason: whyUnsendable(record, isUnanswered) }
+    return toRejection(record, leftIntents.isUnanswered(record, one.pageDigest))
   }
   // A later record of its identity is on its way, and overtakes it in this run or leaves it to the next one.
   return leftIntents.isOvertaken(record, one.ordinal)
@@ -169,12 +165,18 @@ function judge(
     : null
 }
 
-function toVerdict(result: ChunkResult): Verdict {
+/** What may have been written stays brought back: older ones of its identity wait for it. */
+function toRejection(rejected: { readonly reason: string }, isUnanswered: boolean): Verdict {
+  const state = isUnanswered ? 'redriving' : 'quarantined'
+  return { disposition: 'quarantined', state, reason: whyRejected(rejected, isUnanswered) }
+}
+
+function toVerdict(result: ChunkResult, isUnanswered: boolean): Verdict {
   switch (result.kind) {
     case 'written':
       return { disposition: 'written', state: 'delivered', reason: null }
     case 'rejected':
-      return { disposition: 'quarantined', state: 'quarantined', reason: result.reason }
+      return toRejection(result, isUnanswered)
     case 'inDoubt':
     case 'blocked':
       return { disposition: 'inDoubt', state: 'redriving', reason: null }

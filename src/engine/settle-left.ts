@@ -15,7 +15,12 @@ import { assert, unreachable } from '../runtime/assert.ts'
 import type { IdSource } from '../runtime/random.ts'
 import { endImport, noteImport } from '../store/intents.ts'
 import { complete, type LedgerHolder } from '../store/ledger.ts'
-import { alignLeftIntents, type LeftIntent, listLeftIntents } from '../store/left-intents.ts'
+import {
+  alignLeftIntents,
+  dropSpentIntents,
+  type LeftIntent,
+  listLeftIntents,
+} from '../store/left-intents.ts'
 import type { CallContext } from './calls.ts'
 import { type FollowedImport, findImport, followImport, stopUnanswered } from './imports.ts'
 import { LeftIntents } from './left-intents.ts'
@@ -37,6 +42,7 @@ export async function settleLeft(context: SettleContext): Promise<LeftIntents> {
     deliveryClass: writer.deliveryClass,
     hasImports: writer.imports !== null,
   })
+  await dropSpentIntents(database, holder)
   // A statement of its own, after the claim's: one that raised the fence itself would not see them all.
   let left = await listLeftIntents(database, holder)
   let loadedAtMs = clock.monotonicMs()

@@ -4,7 +4,7 @@
  * Invariant: it is read by a statement of its own, after the claim that raised the fence: that one's
  * snapshot would not hold what was reserved until then.
  */
-import { sql } from 'drizzle-orm'
+import { type SQL, sql } from 'drizzle-orm'
 import type { DeliveryClass } from '../domain/delivery.ts'
 import { assert } from '../runtime/assert.ts'
 import type { Handle } from './database.ts'
@@ -102,4 +102,113 @@ export async function listLeftIntents(
     `Sync ${holder.syncId} has more than ${MAX_LEFT_INTENTS} intents of earlier attempts.`,
   )
   return intents
+}
+
+/**
+ * Part of a statement that has the `fence`: its page, or what was brought back of it, has been sent again, so the chosen
+ * intents are over. Not so their places of which nobody will know what became: these are kept, under epoch 0 where
+ * they have moved, which is nobody's; where they have left the page, with its ordinal and its identities, and as the run's.
+ */
+export function endSentAgain(given: {
+  /** For a relation called `intent`. */
+  readonly which: SQL
+  /** For a column called `place.position`. */
+  readonly isKept: SQL
+  /** For a relation called `sent_again`: nothing of it will be sent again from its page, which may close. */
+  readonly isLeft: SQL
+  /** The run that ends them. */
+  readonly runId: string
+}): SQL {
+  return sql`sent_again as materialized (
+      select intent.id, kept.*, cardinality(intent.positions) as places, page.ordinal
+      from delivery_intent as intent
+      join fence on fence.sync_id = intent.sync_id
+      left join open_page as page
+        on page.sync_id = intent.sync_id and page.page_digest = intent.page_digest
+      cross join lateral (
+        select array_agg(place.position order by place.nth) as positions,
+               string_agg(substring(intent.record_digests from place.nth::int * 12 - 11 for 12),
+                          ''::bytea order by place.nth) as record_digests,
+               string_agg(substring(intent.destination_identities from place.nth::int * 16 - 15 for 16),
+                          ''::bytea order by place.nth) as destination_identities,
+               string_agg(substring(intent.identities from place.nth::int * 16 - 15 for 16),
+                          ''::bytea order by place.nth) as own_identities,
+               string_agg(substring(page.identities from place.position * 16 + 1 for 16),
+                          ''::bytea order by place.nth) as page_identities
+        from unnest(intent.positions) with ordinality as place (position, nth)
+        where ${given.isKept}) as kept
+      where ${given.which}
+    ),
+    resent as (
+      delete from delivery_intent as intent
+      using sent_again
+      where intent.id = sent_again.id and sent_again.positions is null
+    ),
+    left_behind as (
+      update delivery_intent as intent
+      set positions = sent_again.positions, record_digests = sent_again.record_digests,
+          destination_identities = sent_again.destination_identities,
+          epoch = case when cardinality(sent_again.positions) = sent_again.places then intent.epoch
+                       else 0 end,
+          identities = case when ${given.isLeft}
+                            then coalesce(sent_again.own_identities, sent_again.page_identities)
+                            else sent_again.own_identities end,
+          redriven_ordinal = case when ${given.isLeft}
+                                  then coalesce(intent.redriven_ordinal, sent_again.ordinal)
+                                  else intent.redriven_ordinal end,
+          run_id = case when ${given.isLeft} then ${given.runId}::uuid else intent.run_id end
+      from sent_again
+      where intent.id = sent_again.id and sent_again.positions is not null
+        and (cardinality(sent_again.positions) < sent_again.places or ${given.isLeft})
+    )`
+}
+
+/**
+ * Removes calls whose records nobody sends again any more, once they can have no more effect. As long as an intent
+ * is there, older records of its identities wait: so one is kept while there are such, until the source has been read
+ * to its end and nothing newer of its identities was found there that could not be delivered.
+ */
+export async function dropSpentIntents(db: Handle, holder: LedgerHolder): Promise<void> {
+  await db.rows(sql`/* leftIntents.dropSpentIntents */
+    with fence as (${fenceOf(holder)})
+    delete from delivery_intent as intent
+    using fence
+    where intent.sync_id = fence.sync_id and intent.epoch < ${holder.epoch}
+      and intent.redriven_ordinal is not null and intent.delivery_class = 'idempotent'
+      and intent.import_tag is null and intent.quiet_at <= now()
+      and not exists (
+        select from held_record as held
+        where held.sync_id = intent.sync_id and held.page_digest = intent.page_digest
+          and held.ordinal = intent.redriven_ordinal and held.position = any (intent.positions)
+          and held.state = 'redriving' and not held.is_superseded)
+      and not (${isAnyWaiting('<')}
+               and (not ${isReadToEnd(holder)} or ${isAnyWaiting('>')}))`)
+}
+
+/** Of a relation called `intent`: its sync has come to the end of its source since its page was closed. */
+function isReadToEnd({ syncId }: LedgerHolder): SQL {
+  return sql`exists (
+    select from run
+    where run.sync_id = ${syncId} and run.id >= intent.run_id
+      and run.status in ('succeeded', 'partial'))`
+}
+
+/** Of a relation called `intent`: a record that was rejected, and comes before or after, has one of its names. */
+function isAnyWaiting(order: '<' | '>'): SQL {
+  return sql`(${isNamesakeWaiting(sql`waiting.destination_identity_hash`, order)}
+    or ${isNamesakeWaiting(sql`waiting.identity_hash`, order)})`
+}
+
+function isNamesakeWaiting(name: SQL, order: '<' | '>'): SQL {
+  return sql`exists (
+    select from unnest(intent.positions) with ordinality as place (position, nth)
+    cross join lateral (
+      values (substring(intent.destination_identities from place.nth::int * 16 - 15 for 16)),
+             (substring(intent.identities from place.nth::int * 16 - 15 for 16))) as named (name)
+    join held_record as waiting on waiting.sync_id = intent.sync_id and ${name} = named.name
+    left join open_page as page
+      on page.sync_id = waiting.sync_id and page.page_digest = waiting.page_digest
+    where waiting.state in ('held', 'quarantined', 'redriving') and not waiting.is_superseded
+      and (coalesce(waiting.ordinal, page.ordinal), waiting.position)
+        ${sql.raw(order)} (intent.redriven_ordinal, place.position))`
 }

@@ -12,6 +12,7 @@ import type { SyncStatus } from '../domain/sync.ts'
 import { assert } from '../runtime/assert.ts'
 import type { Handle } from './database.ts'
 import { bytea, completedKeys, isSentAgain } from './ledger.ts'
+import { endSentAgain } from './left-intents.ts'
 import type { RunHolder } from './run-ends.ts'
 import { PROGRESS_COLUMNS, type ProgressRow, toProgress } from './run-progress.ts'
 
@@ -137,6 +138,8 @@ export interface CheckpointOptions {
   readonly firstSends: number
   readonly firstSendsRejected: number
   readonly held: readonly RecordToHold[]
+  /** Positions of what was sent from the page without an answer, and does not stand in it any more. */
+  readonly leftBehind: readonly number[]
   readonly setAside: readonly RecordToSetAside[]
   /** Positions that were held and are delivered now. What else is held stays so, with its marks, while the page is open. */
   readonly released: readonly number[]
@@ -163,6 +166,9 @@ export async function checkpoint(
   options: CheckpointOptions,
 ): Promise<Checkpoint | null> {
   const { holder, isClean, advances } = options
+  const leftBehind = options.leftBehind.map((position) => ({ position }))
+  // What may have been written is kept in mind, although nobody sends it again now.
+  const waiting = options.held.filter((record) => record.keepsIntent)
   const digest = bytea(options.pageDigest)
   const isClosing = isClean ? sql`not ${isNamedByIntent(options)}` : sql`false`
   const [row] = await db.rows<CheckpointRow>(sql`/* pages.checkpoint */
@@ -189,12 +195,12 @@ export async function checkpoint(
         and ${isClosing}
     ),
     ${keepPage(options, isClosing)},
-    resent as (
-      delete from delivery_intent as intent
-      using fence
-      where ${isSentAgain(holder, options.pageDigest)}
-        and not intent.positions && ${pack(options.held.filter(keepsIntent))}::text::int[]
-    ),
+    ${endSentAgain({
+      which: isSentAgain(holder, options.pageDigest),
+      isKept: sql`place.position = any (${pack([...waiting, ...leftBehind])}::text::int[])`,
+      isLeft: sql`(not sent_again.positions && ${pack(waiting)}::text::int[])`,
+      runId: holder.runId,
+    })},
     resolved as (
       delete from held_record
       using fence
@@ -366,10 +372,6 @@ function setAside(options: CheckpointOptions) {
       from set_aside
       where position not in (select position from moved)
     )`
-}
-
-function keepsIntent(record: RecordToHold): boolean {
-  return record.keepsIntent
 }
 
 function pack(records: readonly { readonly position: number }[]): string {

@@ -10,6 +10,7 @@ import type { Counters } from '../domain/delivery.ts'
 import { MAX_PAGE_PAYLOAD_BYTES, type SetAsideRecord } from '../domain/quarantine.ts'
 import type { Handle, Row } from './database.ts'
 import { bytea, type CompletedKey, completedKeys, fenceOf } from './ledger.ts'
+import { endSentAgain } from './left-intents.ts'
 import { addToBooks, type Checkpoint, type CheckpointRow, lastName, toCheckpoint } from './pages.ts'
 import type { RunHolder } from './run-ends.ts'
 
@@ -88,25 +89,6 @@ export async function listCompletedKeys(
   }))
 }
 
-/**
- * Removes calls that carried records which nobody sends again any more, once they can have no more effect:
- * as long as an intent is there, older records of its identities wait.
- */
-export async function dropSpentIntents(db: Handle, holder: RunHolder): Promise<void> {
-  await db.rows(sql`/* quarantine.dropSpentIntents */
-    with fence as (${fenceOf(holder)})
-    delete from delivery_intent as intent
-    using fence
-    where intent.sync_id = fence.sync_id and intent.epoch < ${holder.epoch}
-      and intent.redriven_ordinal is not null and intent.delivery_class = 'idempotent'
-      and intent.import_tag is null and intent.quiet_at <= now()
-      and not exists (
-        select from held_record as held
-        where held.sync_id = intent.sync_id and held.page_digest = intent.page_digest
-          and held.ordinal = intent.redriven_ordinal and held.position = any (intent.positions)
-          and held.state = 'redriving' and not held.is_superseded)`)
-}
-
 /** What became of one record in this run. */
 export interface RedrivenOutcome {
   readonly id: string
@@ -164,14 +146,14 @@ export async function checkpointRedriven(
       where held_record.id = outcome.id and held_record.state = 'redriving'
         and not held_record.is_superseded
     ),
-    resent as (
-      delete from delivery_intent as intent
-      using fence
-      where intent.sync_id = fence.sync_id and intent.page_digest = ${bytea(pageDigest)}
+    ${endSentAgain({
+      which: sql`intent.page_digest = ${bytea(pageDigest)}
         and intent.redriven_ordinal = ${ordinal} and intent.epoch < ${holder.epoch}
-        and intent.delivery_class = 'idempotent' and intent.import_tag is null
-        and intent.positions <@ ${positions}::text::int[]
-    )
+        and intent.delivery_class = 'idempotent' and intent.import_tag is null`,
+      isKept: sql`place.position <> all (${positions}::text::int[])`,
+      isLeft: sql`false`,
+      runId: holder.runId,
+    })}
     select progressed.*, sync.status as "syncStatus"
     from progressed
     join sync on sync.id = progressed."syncId"`)

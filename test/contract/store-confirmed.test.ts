@@ -39,7 +39,13 @@ describe.each(DATABASE_KINDS)('confirmed writes on %s', (kind) => {
       checkpoint(database(), {
         ...{ holder: given, pageDigest, toCursor, isClean: false, advances: true },
         ...{ counters: NO_COUNTS, firstSends: 0, firstSendsRejected: 0 },
-        ...{ held: [], setAside: [], released: [], retentionMs: LEDGER_RETENTION_MS },
+        ...{
+          held: [],
+          leftBehind: [],
+          setAside: [],
+          released: [],
+          retentionMs: LEDGER_RETENTION_MS,
+        },
         confirmedKeys: positions.map((position) => keyOf(seeded, position)).join('') || null,
       })
     const list = (retentionMs = LEDGER_RETENTION_MS) =>

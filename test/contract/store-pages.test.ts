@@ -53,6 +53,7 @@ function checkpointOf(
     firstSends: 0,
     firstSendsRejected: 0,
     held: [],
+    leftBehind: [],
     setAside: [],
     released: [],
     confirmedKeys: null,

@@ -4,14 +4,13 @@ import { describe, expect, it } from 'vitest'
 import type { Database } from '../../src/store/database.ts'
 import { listRejectedRecords } from '../../src/store/history/rejected-records.ts'
 import { reserve } from '../../src/store/ledger.ts'
-import { listLeftIntents } from '../../src/store/left-intents.ts'
+import { dropSpentIntents, listLeftIntents } from '../../src/store/left-intents.ts'
 import { findOpenPage, listHeldRecords } from '../../src/store/pages.ts'
 import {
   bringBack,
   checkpointRedriven,
   countSetAside,
   discard,
-  dropSpentIntents,
   forgetEnded,
   listRedriven,
 } from '../../src/store/quarantine.ts'

@@ -37,7 +37,7 @@ const BEGINNING: Calls = {
   'pages.hasHeldRecords': [1],
   'leftIntents.alignLeftIntents': [1],
   'leftIntents.listLeftIntents': [1],
-  'quarantine.dropSpentIntents': [1],
+  'leftIntents.dropSpentIntents': [1],
   'rereadings.isRereading': [1],
   'runs.setTotalRecords': [1],
   'pages.listOpenPages': [1],

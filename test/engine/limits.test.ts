@@ -2,6 +2,7 @@
  * Where the promises end, each shown: docs/guarantees.md tells of them. These tests are no wishes. One that
  * turns red because the product does better by now is to be changed together with the page.
  */
+import { sql } from 'drizzle-orm'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { systemClock } from '../../src/runtime/clock.ts'
 import { createTestDatabase, DATABASE_KINDS, type TestDatabase } from '../support/databases.ts'
@@ -145,6 +146,8 @@ describe.runIf(DATABASE_KINDS.includes('postgresql'))('a limit', () => {
     destination.always({ kind: 'apply' })
     const waiting = await harness.run(sync)
     expect(waiting.counters).toEqual(counts({ read: 2, rejected: 1, skipped: 1 }))
+    // The call of the newer one cannot arrive any more.
+    await (await test.open()).rows(sql`update delivery_intent set quiet_at = now()`)
     expect((await harness.run(sync)).status).toBe('succeeded')
     expect(notesOf(destination, 'x')).toEqual(['new', 'old'])
   })

@@ -231,6 +231,7 @@ async function takeCheckpoint(database: Database, sync: SeededSync, holder: RunH
     firstSends: 1,
     firstSendsRejected: 0,
     held: [],
+    leftBehind: [],
     setAside: [],
     released: [],
     confirmedKeys: null,

@@ -58,7 +58,14 @@ export function takeCheckpoint(
   const { pageDigest, toCursor } = seeded.page
   return checkpoint(database, {
     ...{ holder, pageDigest, toCursor, isClean: true, advances: true, counters: NO_COUNTS },
-    ...{ firstSends: 0, firstSendsRejected: 0, held: [], setAside: [], released: [] },
+    ...{
+      firstSends: 0,
+      firstSendsRejected: 0,
+      held: [],
+      leftBehind: [],
+      setAside: [],
+      released: [],
+    },
     confirmedKeys: null,
     retentionMs: LEDGER_RETENTION_MS,
     ...given,

@@ -158,7 +158,7 @@ function passPage(
   const { pageDigest, toCursor } = given.page.page
   return checkpoint(database, {
     ...{ holder, pageDigest, toCursor, counters, isClean: counters.inDoubt === 0, advances: true },
-    ...{ firstSends: counters.written, firstSendsRejected: 0, held: [] },
+    ...{ firstSends: counters.written, firstSendsRejected: 0, held: [], leftBehind: [] },
     ...{ setAside: [], released: [], confirmedKeys: null },
     retentionMs: LEDGER_RETENTION_MS,
   })
