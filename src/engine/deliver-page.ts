@@ -226,6 +226,7 @@ export async function checkpointPage(
   await context.faults('beforeCheckpoint', context.runId)
   const counters = countDispositions(dispositions.values())
   const isClean = counters.rejected === 0 && counters.inDoubt === 0
+  const isAnyHeld = context.hasHeldRecords() || held.length + setAside.length > 0
   const done = await checkpoint(context.database, {
     holder: context.holder,
     pageDigest: source.page.pageDigest,
@@ -236,7 +237,7 @@ export async function checkpointPage(
     firstSends: delivered.firstSends,
     firstSendsRejected: delivered.firstSendsRejected,
     held: isClean ? [] : held,
-    leftBehind: context.hasHeldRecords() ? context.leftIntents.listLeftBehind(source.page) : [],
+    leftBehind: isAnyHeld ? context.leftIntents.listLeftBehind(source.page) : [],
     setAside,
     released: delivered.released,
     confirmedKeys: context.writer.lookUp ? context.confirmed.keys.join('') || null : null,
