@@ -21,6 +21,12 @@ export function hasNothing(prefix: string): Place {
   }
 }
 
+/** The API has something for every path. */
+export function hasEverything(prefix: string): Place {
+  return ({ path }) =>
+    path.startsWith(prefix) ? { kind: 'answer', status: 200, body: '{}' } : null
+}
+
 /** The API does not say. */
 export function isAway(prefix: string): Place {
   return ({ path }) =>
