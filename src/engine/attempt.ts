@@ -19,18 +19,18 @@ import type { Logger } from '../runtime/logger.ts'
 import type { IdSource, Random } from '../runtime/random.ts'
 import type { Sealer } from '../runtime/seal.ts'
 import type { BreakerSettings } from '../store/breaker.ts'
+import { listConfirmedKeys, listDeliveredKeys } from '../store/confirmed-keys.ts'
 import type { Database } from '../store/database.ts'
-import { listConfirmedKeys } from '../store/ledger.ts'
 import { hasHeldRecords } from '../store/pages.ts'
 import { countSetAside } from '../store/quarantine.ts'
 import { isRereading } from '../store/rereadings.ts'
 import type { RunHolder } from '../store/run-ends.ts'
 import { type ClaimedRun, setTotalRecords } from '../store/runs.ts'
 import { failAttempt, type StopCause, stopCauseOf, unlessStopped } from './attempt-stop.ts'
+import { ConfirmedWrites, MAX_CONFIRMED } from './confirmed-writes.ts'
 import { endRun, type RunEnd } from './end-run.ts'
 import type { FaultHook } from './fault-points.ts'
 import { LeaseKeeper } from './lease-keeper.ts'
-import { ConfirmedWrites } from './look-up.ts'
 import { type OpenConnectors, openConnectors } from './open-connectors.ts'
 import { PageLoop } from './page-loop.ts'
 import { ProgressPublisher } from './progress-publisher.ts'
@@ -218,14 +218,20 @@ async function createPageLoop(
 }
 
 async function findConfirmed(
-  { database, settings }: AttemptParts,
+  { database, clock, ids, settings }: AttemptParts,
   syncId: string,
-  { lookUp }: DestinationWriter,
+  { lookUp, settlingMs }: DestinationWriter,
 ): Promise<ConfirmedWrites> {
-  const { retentionMs } = settings
-  return new ConfirmedWrites(
-    lookUp ? await listConfirmedKeys(database, { syncId, retentionMs }) : [],
-  )
+  const sought = { syncId, retentionMs: settings.retentionMs }
+  const confirmed = new ConfirmedWrites({
+    ...{ clock, ids, settlingMs },
+    listDelivered: () =>
+      listDeliveredKeys(database, { ...sought, settlingMs, limit: MAX_CONFIRMED }),
+  })
+  if (lookUp) {
+    confirmed.noteAged(await listConfirmedKeys(database, sought))
+  }
+  return confirmed
 }
 
 async function createQuarantine(

@@ -14,6 +14,7 @@ import { WordedError } from '../runtime/worded-error.ts'
 import { endImport, noteImport, renewIntent } from '../store/intents.ts'
 import type { LedgerHolder } from '../store/ledger.ts'
 import { AttemptStop } from './attempt-stop.ts'
+import type { ConfirmedWrites } from './confirmed-writes.ts'
 import type { FaultHook } from './fault-points.ts'
 import {
   findImport,
@@ -23,7 +24,7 @@ import {
   waitForOpenImport,
 } from './imports.ts'
 import type { LeaseKeeper } from './lease-keeper.ts'
-import { askForWrites, type ConfirmedWrites } from './look-up.ts'
+import { askForWrites } from './look-up.ts'
 import type { SendableRecord } from './prepare-page.ts'
 import { scrubAnswer, scrubError, scrubOutcomes } from './scrub-answers.ts'
 
@@ -131,9 +132,9 @@ export class Calls {
   }
 
   async #ask(records: readonly SendableRecord[]): Promise<readonly Outcome[]> {
-    const { writer, clock, signal } = this.#context
+    const { writer, clock, signal, confirmed } = this.#context
     // Those of before the wait: what is confirmed meanwhile may not be found yet.
-    const confirmed = this.#context.confirmed.keys
+    const known = this.#context.confirmed.settled
     const waitMs = this.#reservedAtMs + quietMsOf(writer) - clock.monotonicMs()
     if (waitMs > 0) {
       await clock.sleep(waitMs, signal)
@@ -144,7 +145,7 @@ export class Calls {
     const { lookUp } = writer
     assert(lookUp !== null, 'A destination of class lookup can be asked.')
     const deliveryKeys = this.#keysOf(records)
-    const { answers } = await askForWrites(lookUp, { deliveryKeys, confirmed, signal })
+    const { answers } = await askForWrites(lookUp, { deliveryKeys, confirmed, known, signal })
     return answers.map((answer): Outcome => {
       switch (answer.kind) {
         case 'found':

@@ -3,7 +3,8 @@
  * when they are somebody else's.
  *
  * Invariants: nothing here sends a record; what an import did is told by the import itself or stays
- * unknown (I12); an import is asked about where it was begun, whoever asks and whatever is declared by now;
+ * unknown (I12); an import is asked about where it was begun, whoever asks and whatever is declared by now,
+ * and only that it is found elsewhere counts, not that it is missing there;
  * waiting ends with the attempt's signal, and with the patience of the destination.
  */
 import type { FoundImport, ImportJobs, Unanswered } from '../connectors/destination.ts'
@@ -11,6 +12,7 @@ import type { Outcome } from '../domain/delivery.ts'
 import { failure } from '../domain/failure.ts'
 import { unreachable } from '../runtime/assert.ts'
 import type { Clock } from '../runtime/clock.ts'
+import type { IdSource } from '../runtime/random.ts'
 import type { Database } from '../store/database.ts'
 import { closeImport, findOpenImport, noteImport, type OpenImport } from '../store/intents.ts'
 import { type AttemptStop, failAttempt, unlessStopped } from './attempt-stop.ts'
@@ -19,6 +21,7 @@ export interface ImportContext {
   readonly database: Database
   readonly clock: Clock
   readonly signal: AbortSignal
+  readonly ids: IdSource
   readonly connectionId: string
 }
 
@@ -141,32 +144,76 @@ interface OpenLook {
 const NOT_OVER: OpenLook = { isOver: false, silence: null }
 const OVER: OpenLook = { isOver: true, silence: null }
 
-/** One look, where the import was begun: this sync's own place need not know of it. */
+/**
+ * One look, where the import was begun: this sync's own place need not know of it. If there is nothing at all at that
+ * place, which its sync may have named wrongly, it is looked for at this sync's own by its tag. That it is found there
+ * says what becomes of it; that it is not says nothing, as long as nothing shows that it would be.
+ */
 async function lookAtOpen(
   context: ImportContext,
   imports: ImportJobs,
   open: OpenImport,
 ): Promise<OpenLook> {
-  const { database, signal } = context
-  const mark = { object: open.object ?? imports.object, tag: open.tag }
-  let { jobId } = open
-  if (jobId === null) {
-    if (open.quietInMs > 0) {
-      return NOT_OVER
-    }
-    const found = await unlessStopped(signal, () => imports.find({ ...mark, signal }))
-    if (found.kind !== 'found') {
-      return found.kind === 'absent' ? OVER : { isOver: false, silence: found.reason }
-    }
-    jobId = found.jobId
-    await noteImport(database, { ...open, ...mark, jobId })
+  if (open.jobId === null && open.quietInMs > 0) {
+    return NOT_OVER
   }
-  const look = { ...mark, jobId, deliveryKeys: [], signal }
-  const state = await unlessStopped(signal, () => imports.check(look))
-  if (state.kind === 'unknown') {
+  const begunAt = open.object ?? imports.object
+  const state = await askAboutOpen(context, imports, { ...open, object: begunAt })
+  if (state.kind !== 'unknown') {
+    return state.kind === 'running' ? NOT_OVER : OVER
+  }
+  if (state.failure !== 'node_failed' || begunAt === imports.object) {
     return { isOver: false, silence: state.reason }
   }
-  return state.kind === 'running' ? NOT_OVER : OVER
+  const here = await askElsewhere(context, imports, open)
+  switch (here.kind) {
+    case 'running':
+      return NOT_OVER
+    case 'finished':
+    case 'lost':
+      return OVER
+    default: {
+      const words = here.kind === 'unknown' ? here.reason : 'it is not listed.'
+      const silence = `Mend where that sync asks. At ${begunAt}, where it was begun: ${state.reason}; at ${imports.object}, where this sync asks: ${words}`
+      return { isOver: false, silence }
+    }
+  }
+}
+
+/** At this sync's own place, by its tag alone. A list that takes no account of tags would pass off another import for it. */
+async function askElsewhere(context: ImportContext, imports: ImportJobs, open: OpenImport) {
+  const { signal, ids } = context
+  const { object } = imports
+  const nobodys = await unlessStopped(signal, () =>
+    imports.find({ object, tag: ids.next(), signal }),
+  )
+  if (nobodys.kind === 'found') {
+    const reason = `GET ${object} lists an import for a tag that nobody has given.`
+    return { kind: 'unknown', failure: 'node_failed', reason } as const
+  }
+  return nobodys.kind === 'unknown'
+    ? nobodys
+    : await askAboutOpen(context, imports, { ...open, object, jobId: null })
+}
+
+/** Keeps what it is known by, once it is found by its tag. `absent`: it is not listed. */
+async function askAboutOpen(
+  { database, signal }: ImportContext,
+  imports: ImportJobs,
+  open: OpenImport & { readonly object: string },
+) {
+  const { object, tag } = open
+  let { jobId } = open
+  if (jobId === null) {
+    const found = await unlessStopped(signal, () => imports.find({ object, tag, signal }))
+    if (found.kind !== 'found') {
+      return found
+    }
+    jobId = found.jobId
+    await noteImport(database, { ...open, object, jobId })
+  }
+  const look = { object, tag, jobId, deliveryKeys: [], signal }
+  return await unlessStopped(signal, () => imports.check(look))
 }
 
 function describeOpen(open: OpenImport, silence: string | null, patienceMs: number): string {

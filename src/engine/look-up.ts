@@ -1,36 +1,19 @@
 /**
- * Asks a destination of class `lookup` for writes, and how far it is to be believed that one is not there.
+ * Asks a destination of class `lookup` for writes, and how far it is to be believed that one is there, or is not.
  *
  * A place that leads nowhere says of every write that it is not there, and so does one that knew of it once;
  * to send it again would write it twice. So a destination that says so is asked for writes that it has
- * confirmed before. Invariant: one that has none of these is not believed, and nothing is sent again (I12).
+ * confirmed before (confirmed-writes.ts). A place that has an answer for every path says of every write that it
+ * is there; to take it for written would lose it. So one that says so is asked for a write that nobody made.
+ * Invariants (I12): where nothing of what was confirmed is found, it is not believed that a write is not there;
+ * where what nobody made is found, it is not believed that one is there. Nothing is sent again then, nor
+ * taken for written.
  */
-import type { LookUp, LookupAnswer } from '../connectors/destination.ts'
+import type { LookUp, LookupAnswer, Unanswered } from '../connectors/destination.ts'
 import { failure } from '../domain/failure.ts'
-import { assert } from '../runtime/assert.ts'
+import { assert, unreachable } from '../runtime/assert.ts'
 import { failAttempt, unlessStopped } from './attempt-stop.ts'
-
-/** More than one: a record may have been deleted at the destination, and its key with it. */
-const MAX_CONFIRMED = 3
-
-/** The last writes that the destination has confirmed. */
-export class ConfirmedWrites {
-  #keys: readonly string[]
-
-  constructor(keys: readonly string[]) {
-    this.#keys = keys
-  }
-
-  /** Their delivery keys, the newest first. */
-  get keys(): readonly string[] {
-    return this.#keys
-  }
-
-  note(keys: readonly string[]): void {
-    const newest = keys.slice(-MAX_CONFIRMED).reverse()
-    this.#keys = [...new Set([...newest, ...this.#keys])].slice(0, MAX_CONFIRMED)
-  }
-}
+import type { ConfirmedWrites } from './confirmed-writes.ts'
 
 export interface AskedWrites {
   /** In the order of the keys. */
@@ -39,30 +22,74 @@ export interface AskedWrites {
   readonly isProven: boolean
 }
 
-/** `confirmed`: keys of writes that should be there. Throws an attempt's stop. */
+interface Asked {
+  readonly confirmed: ConfirmedWrites
+  readonly signal: AbortSignal
+}
+
+/**
+ * `known`: keys of confirmed writes that are asked for rather than others, such as those of before a wait.
+ * Throws an attempt's stop.
+ */
 export async function askForWrites(
   lookUp: LookUp,
-  request: {
+  request: Asked & {
     readonly deliveryKeys: readonly string[]
-    readonly confirmed: readonly string[]
-    readonly signal: AbortSignal
+    readonly known: readonly string[]
   },
 ): Promise<AskedWrites> {
-  const { confirmed, signal } = request
+  const { confirmed, known, signal } = request
   const answers = await ask(lookUp, request.deliveryKeys, signal)
-  if (isAnyFound(answers) || !answers.some(({ kind }) => kind === 'absent')) {
+  if (isAny('found', answers)) {
+    return { answers: distrust(answers, await askForNone(lookUp, request)), isProven: true }
+  }
+  if (!isAny('absent', answers)) {
     return { answers, isProven: true }
   }
-  const control = await ask(lookUp, confirmed, signal)
-  if (control.length === 0 || isAnyFound(control)) {
-    return { answers, isProven: control.length > 0 }
+  const control = await ask(lookUp, await confirmed.findSettled(known, signal), signal)
+  if (control.length === 0) {
+    return { answers, isProven: false }
   }
-  const silent = control.find(({ kind }) => kind === 'unknown')
-  if (!silent) {
-    throw failAttempt(failure('node_failed', { step: 'writing', detail: describeDenied(lookUp) }))
+  return { answers: distrust(answers, await judge(lookUp, control, request)), isProven: true }
+}
+
+/** Why it is not said whether the place knows of writes, or null: it does. */
+async function judge(
+  lookUp: LookUp,
+  control: readonly LookupAnswer[],
+  asked: Asked,
+): Promise<Unanswered | null> {
+  if (isAny('found', control)) {
+    return await askForNone(lookUp, asked)
   }
-  const believed = answers.map((answer) => (answer.kind === 'absent' ? silent : answer))
-  return { answers: believed, isProven: true }
+  const silent = control.find((answer) => answer.kind === 'unknown')
+  if (silent) {
+    return silent
+  }
+  throw placeFailed(describeDenied(lookUp))
+}
+
+/** Asks for a write that nobody made, once an attempt. Null: it is not there; else why that is not said. */
+async function askForNone(
+  lookUp: LookUp,
+  { confirmed, signal }: Asked,
+): Promise<Unanswered | null> {
+  if (confirmed.isToldApart) {
+    return null
+  }
+  const [answer] = await ask(lookUp, [confirmed.makeKeyOfNone()], signal)
+  assert(answer !== undefined, 'A destination answers for each key.')
+  switch (answer.kind) {
+    case 'found':
+      throw placeFailed(describeIndifferent(lookUp))
+    case 'absent':
+      confirmed.noteToldApart()
+      return null
+    case 'unknown':
+      return answer
+    default:
+      return unreachable(answer)
+  }
 }
 
 async function ask(lookUp: LookUp, deliveryKeys: readonly string[], signal: AbortSignal) {
@@ -74,10 +101,28 @@ async function ask(lookUp: LookUp, deliveryKeys: readonly string[], signal: Abor
   return answers
 }
 
-function isAnyFound(answers: readonly LookupAnswer[]): boolean {
-  return answers.some(({ kind }) => kind === 'found')
+function isAny(kind: LookupAnswer['kind'], answers: readonly LookupAnswer[]): boolean {
+  return answers.some((answer) => answer.kind === kind)
+}
+
+/** What the place said counts for nothing as long as it is not said whether it knows. */
+function distrust(
+  answers: readonly LookupAnswer[],
+  silent: Unanswered | null,
+): readonly LookupAnswer[] {
+  return silent === null
+    ? answers
+    : answers.map((answer) => (answer.kind === 'unknown' ? answer : silent))
+}
+
+function placeFailed(detail: string) {
+  return failAttempt(failure('node_failed', { step: 'writing', detail }))
 }
 
 function describeDenied({ object }: LookUp): string {
   return `Asked at ${object}, the destination knows nothing of writes that it has confirmed, so that it is not believed that another one is not there: mend where it is asked, or declare that it cannot be asked.`
+}
+
+function describeIndifferent({ object }: LookUp): string {
+  return `Asked at ${object}, the destination has a write that nobody made, so that it is not believed that another one is there: mend where it is asked, or declare that it cannot be asked.`
 }

@@ -219,7 +219,7 @@ async function settleByLookUp(context: SettleContext, intent: LeftIntent): Promi
 async function settleAnswered(context: SettleContext, intent: LeftIntent, lookUp: LookUp) {
   const { confirmed, signal } = context
   const deliveryKeys = keysOf(intent)
-  const asked = { deliveryKeys, confirmed: confirmed.keys, signal }
+  const asked = { deliveryKeys, confirmed, known: [], signal }
   const { answers, isProven } = await askForWrites(lookUp, asked)
   const written: { index: number; result: string | null }[] = []
   const absent: number[] = []

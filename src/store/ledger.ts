@@ -245,26 +245,6 @@ export async function complete(db: Handle, options: CompleteOptions): Promise<bo
   return rows.length > 0
 }
 
-/** The keys that the last checkpoints named and that still count, the newest first. */
-export async function listConfirmedKeys(
-  db: Handle,
-  options: { readonly syncId: string; readonly retentionMs: number },
-): Promise<readonly string[]> {
-  const rows = await db.rows<{ key: string }>(sql`/* ledger.listConfirmedKeys */
-    select encode(delivery.key, 'hex') as key
-    from sync_fence
-    cross join generate_series(0, length(sync_fence.confirmed_keys) / ${DELIVERY_KEY_BYTES} - 1)
-      as place
-    join delivery
-      on delivery.key = substring(sync_fence.confirmed_keys
-                                  from place * ${DELIVERY_KEY_BYTES} + 1 for ${DELIVERY_KEY_BYTES})
-    where sync_fence.sync_id = ${options.syncId}
-      and delivery.completed_at > now() - ${options.retentionMs}::float8 * interval '1 millisecond'
-    group by place, delivery.key
-    order by place`)
-  return rows.map(({ key }) => key)
-}
-
 /** Whether the holder's epoch is still the sync's. */
 export async function isCurrent(db: Handle, holder: LedgerHolder): Promise<boolean> {
   const rows = await db.rows(sql`/* ledger.isCurrent */

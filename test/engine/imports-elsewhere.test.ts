@@ -5,9 +5,10 @@
  */
 import { sql } from 'drizzle-orm'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import type { FaultPoint } from '../../src/engine/fault-points.ts'
 import { listDoubts } from '../../src/store/history/doubts.ts'
 import { findOpenImport } from '../../src/store/intents.ts'
-import { hasNothing, isAway, leadsNowhere, places } from '../support/asked-places.ts'
+import { hasNothing, isAway, leadsNowhere, listsOthers, places } from '../support/asked-places.ts'
 import { CALM_SETTINGS } from '../support/calm-settings.ts'
 import { ENGINE_DATABASE_KINDS, useDatabase } from '../support/databases.ts'
 import { breaksAt, counts, createHurriedClock } from '../support/deliveries.ts'
@@ -63,12 +64,14 @@ describe.each(ENGINE_DATABASE_KINDS)('an import, on %s,', (kind) => {
     listDoubts(database(), workspaceId, { ...{ syncId, runId: null, after: null, limit: 10 } })
 
   /** A sync whose import is under way at a place while nobody is at work on it. */
-  const leaveOpen = async (importsObject: string) => {
+  const leaveOpen = async (importsObject: string, point: FaultPoint = 'afterAccept') => {
     destination.imports.takesMs = null
     const sync = await harness.seedSync({ objectOptions: options(importsObject) })
-    const engine = await harness.startEngine({ ...CALM, faults: breaksAt('afterAccept') })
+    const engine = await harness.startEngine({ ...CALM, faults: breaksAt(point) })
     await harness.run(sync, { attemptAllowance: 1 })
     await engine.stop()
+    await database().rows(sql`update delivery_intent set quiet_at = now()
+      where sync_id = ${sync.syncId}`)
     return sync
   }
   const seedOther = (like: SeededSync, importsObject: string) => {
@@ -95,8 +98,41 @@ describe.each(ENGINE_DATABASE_KINDS)('an import, on %s,', (kind) => {
     expect((await harness.run(left)).counters).toEqual(counts({ read: 2, replayed: 2 }))
   })
 
+  it.each(['afterSend', 'afterAccept'] as const)(
+    'that was left at %s, and whose place leads nowhere, keeps the others of the connection waiting no longer than it goes on where they ask',
+    async (point) => {
+      const left = await leaveOpen('/a/imports', point)
+      destination.decideQuestion(leadsNowhere('/a/imports'))
+      await harness.startEngine(CALM)
+      const other = await seedOther(left, '/b/imports')
+      const waiting = await harness.run(other, { attemptAllowance: 1 })
+      expect(waiting).toMatchObject({ status: 'failed', failureCode: 'provider_unavailable' })
+      expect(waiting.failureDetail).toContain(left.syncId)
+      expect(destination.requests).toHaveLength(1)
+
+      destination.imports.takesMs = 0
+      finishFirst()
+      expect((await harness.run(other)).counters).toEqual(counts({ read: 2, written: 2 }))
+      expect(destination.imports.mostOpen).toBe(1)
+      expect((await harness.run(left)).counters).toEqual(counts({ read: 2, replayed: 2 }))
+      expect(destination.requests).toHaveLength(2)
+    },
+  )
+
+  const nowhere = leadsNowhere('/a/imports')
   it.each([
-    ['leads nowhere', leadsNowhere('/a/imports'), 'answered 404'],
+    ['leads nowhere, as does theirs,', leadsNowhere('/'), 'To GET /b/imports'],
+    [
+      'leads nowhere, and is not listed at theirs,',
+      places(nowhere, hasNothing('/b/imports')),
+      'at /b/imports, where this sync asks: it is not listed.',
+    ],
+    [
+      'leads nowhere, while theirs lists whatever there is,',
+      places(nowhere, listsOthers('/b/imports')),
+      'for a tag that nobody has given',
+    ],
+    ['leads nowhere', places(nowhere, isAway('/b/imports')), 'To GET /a/imports'],
     ['does not answer', isAway('/a/imports'), 'answered 500'],
   ])(
     'whose place %s is not taken for over by the others of the connection',

@@ -61,6 +61,8 @@ interface Kind {
   readonly isReset?: boolean
 }
 
+const LOOKED_UP = 'class LOOKUP, a call a page'
+
 /** A fresh page that goes out in one call is reserved with the statement that stores it. */
 const KINDS: Readonly<Record<string, Kind>> = {
   'class NONE, a call a page': {
@@ -81,11 +83,14 @@ const KINDS: Readonly<Record<string, Kind>> = {
       ...{ 'ledger.reserve': [1, 2], 'intents.noteImport': [1, 2] },
     },
   },
-  'class LOOKUP, a call a page': {
-    objectOptions: { deliveryClass: 'LOOKUP', lookupObject: '/writes/{key}', path: 'PAGE' },
+  [LOOKED_UP]: {
+    objectOptions: {
+      ...{ deliveryClass: 'LOOKUP', lookupObject: '/writes/{key}', path: 'PAGE' },
+      requestDeadlineMs: 1_000,
+    },
     statements: {
       ...{ ...OPEN_PAGE, ...EACH_PAGE },
-      ...{ 'ledger.reserve': [1], 'ledger.listConfirmedKeys': [1] },
+      ...{ 'ledger.reserve': [1], 'confirmedKeys.listConfirmedKeys': [1] },
     },
   },
   'class IDEMPOTENT, a call a page': {
@@ -234,6 +239,20 @@ describe.runIf(DATABASE_KINDS.includes('postgresql'))('a database that goes away
       const sync = await seedHeld(PAGE_BY_PAGE)
       destination.script(BUSY)
       const run = await runCut(sync, [{ name: 'intents.renewIntent', when }])
+      expect(cutting.cuts()).toBe(1)
+      expect(run).toMatchObject({ ...WHOLE, outcomes: ['released', 'completed'] })
+      expectEachOnce()
+    },
+  )
+
+  it.each(['before', 'after'] as const)(
+    'when nobody answered a call, %s the ledger tells what should be there as well',
+    async (when) => {
+      const sync = await seedHeld(LOOKED_UP)
+      await database.rows(sql`
+        update sync_fence set confirmed_keys = null where sync_id = ${sync.syncId}`)
+      destination.script({ kind: 'reset' })
+      const run = await runCut(sync, [{ name: 'confirmedKeys.listDeliveredKeys', when }])
       expect(cutting.cuts()).toBe(1)
       expect(run).toMatchObject({ ...WHOLE, outcomes: ['released', 'completed'] })
       expectEachOnce()

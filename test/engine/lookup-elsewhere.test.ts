@@ -1,15 +1,17 @@
 /**
- * A destination that is asked for a write where it knows nothing: at a place that leads nowhere, or at another
- * one than the sync named when it was sent. That something is not there is believed only where it would be
- * found (I12). The destination of these tests applies the same write twice, so it is the oracle.
+ * A destination that is asked for a write where it knows nothing: at a place that leads nowhere, that has
+ * something for every path, or at another one than the sync named when it was sent. That something is not there is
+ * believed only where it would be found, and that it is there where it could be missing (I12). The destination of
+ * these tests applies the same write twice, so it is the oracle.
  */
+import { sql } from 'drizzle-orm'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { FaultPoint } from '../../src/engine/fault-points.ts'
 import { listDoubts } from '../../src/store/history/doubts.ts'
-import { leadsNowhere } from '../support/asked-places.ts'
+import { hasEverything, isAway, leadsNowhere, places } from '../support/asked-places.ts'
 import { CALM_SETTINGS } from '../support/calm-settings.ts'
 import { ENGINE_DATABASE_KINDS, useDatabase } from '../support/databases.ts'
-import { breaksAt, counts, createHurriedClock } from '../support/deliveries.ts'
+import { breaksAt, counts, createHurriedClock, createWaitingClock } from '../support/deliveries.ts'
 import { createEngineHarness, type EngineHarness, republish } from '../support/engine-harness.ts'
 import {
   type Reaction,
@@ -26,7 +28,10 @@ const DEADLINE_MS = 8_000
 const LOST_AFTER_APPLYING: Reaction = { kind: 'reset', isApplied: true }
 const LOST: Reaction = { kind: 'reset' }
 const APPLY: Reaction = { kind: 'apply' }
-const WRONG = leadsNowhere('/wrong/')
+const NOTHING = leadsNowhere('/writes/')
+const WRONG = places(leadsNowhere('/wrong/'), hasEverything('/every/'))
+/** Its writes show so much later, in milliseconds. */
+const SETTLING_MS = 600_000
 
 describe.each(ENGINE_DATABASE_KINDS)('a write without an answer, on %s,', (kind) => {
   const database = useDatabase(kind)
@@ -51,9 +56,9 @@ describe.each(ENGINE_DATABASE_KINDS)('a write without an answer, on %s,', (kind)
     }
   }
   const effects = () => [...destination.effects.values()]
-  const start = (point?: FaultPoint, nth?: number) =>
+  const start = (point?: FaultPoint, nth?: number, clock = createHurriedClock(DEADLINE_MS)) =>
     harness.startEngine({
-      ...{ settings: CALM_SETTINGS, clock: createHurriedClock(DEADLINE_MS) },
+      ...{ settings: CALM_SETTINGS, clock },
       ...(point && { faults: breaksAt(point, nth) }),
     })
   const askedAt = (lookupObject: string, path = 'RECORD') => ({
@@ -92,6 +97,107 @@ describe.each(ENGINE_DATABASE_KINDS)('a write without an answer, on %s,', (kind)
       },
     )
   })
+
+  it.each([
+    ['of a page that has no checkpoint yet', 2, 0],
+    ['when an earlier version has kept nothing at the checkpoints', 4, 2],
+  ])(
+    'is not sent again where a place denies what the ledger says is confirmed, %s',
+    async (_, count, passed) => {
+      fill(count)
+      await start('afterSend', count)
+      const settings = askedAt('/wrong/{key}')
+      const objectOptions = { ...settings.objectOptions, concurrency: 1 }
+      const sync = await harness.seedSync({ pageSize: 2, objectOptions })
+      await harness.run(sync, { attemptAllowance: 1 })
+      await database().rows(sql`
+        update sync_fence set confirmed_keys = null where sync_id = ${sync.syncId}`)
+      const run = await harness.run(sync, { attemptAllowance: 1 })
+      expect(run).toMatchObject({ status: 'failed', failureCode: 'node_failed' })
+      expect(run.failureDetail).toContain('knows nothing of writes that it has confirmed')
+      expect(destination.requests).toHaveLength(passed + 2)
+      expect((await harness.run(await republished(sync, '/writes/{key}'))).status).toBe('succeeded')
+      expect(effects()).toEqual(Array.from({ length: count }, () => 1))
+    },
+  )
+
+  describe.each(['RECORD', 'PAGE'])('by the path %s', (path) => {
+    it.each([
+      ['in its own attempt', undefined],
+      ['by the next attempt', 'afterSend'],
+    ] as const)(
+      'is not taken for written when the destination, asked %s, has what nobody made',
+      async (_, point) => {
+        fill(2)
+        await start(point, 2)
+        const sync = await harness.seedSync(askedAt('/every/{key}', path))
+        destination.script(APPLY, LOST)
+        if (point) {
+          await harness.run(sync, { attemptAllowance: 1 })
+        }
+        for (let n = 0; n < 2; n += 1) {
+          const run = await harness.run(sync, { attemptAllowance: 1 })
+          expect(run).toMatchObject({ status: 'failed', failureCode: 'node_failed' })
+          expect(run.failureDetail).toContain('Asked at /every/{key}')
+          expect(run.failureDetail).toContain('a write that nobody made')
+        }
+        expect(destination.requests).toHaveLength(2)
+        const run = await harness.run(await republished(sync, '/writes/{key}'))
+        expect(run).toMatchObject({ status: 'succeeded', counters: { read: 1, written: 1 } })
+        expect(effects()).toEqual([1, 1])
+      },
+    )
+  })
+
+  it('is not taken for written while the destination does not say whether it has what nobody made', async () => {
+    fill(1)
+    await start()
+    destination.script(LOST_AFTER_APPLYING)
+    const isOfNobody = (path: string) => !path.endsWith(destination.applied[0]?.key ?? '-')
+    destination.decideQuestion((asked) =>
+      isOfNobody(asked.path) ? isAway('/writes/')(asked) : null,
+    )
+    const sync = await harness.seedSync(askedAt('/writes/{key}'))
+    const run = await harness.run(sync, { attemptAllowance: 1 })
+    expect(run).toMatchObject({ status: 'failed', failureCode: 'provider_unavailable' })
+    expect(run.counters).toEqual(counts({}))
+    destination.decideQuestion(() => null)
+    expect((await harness.run(sync)).counters).toEqual(counts({ read: 1, replayed: 1 }))
+    expect(effects()).toEqual([1])
+  })
+
+  it('is told from what nobody made once an attempt, however many are asked for', async () => {
+    fill(3)
+    await start()
+    destination.script(LOST_AFTER_APPLYING, LOST_AFTER_APPLYING, LOST_AFTER_APPLYING)
+    const run = await harness.run(await harness.seedSync(askedAt('/writes/{key}')))
+    expect(run).toMatchObject({ status: 'succeeded', counters: counts({ read: 3, written: 3 }) })
+    expect(destination.questions).toHaveLength(4)
+  })
+
+  it.each([
+    ['in its own attempt', undefined],
+    ['by the next attempt', 'afterSend'],
+  ] as const)(
+    'is compared, %s, with none that was confirmed too lately to be shown',
+    async (_, point) => {
+      fill(2)
+      const clock = createWaitingClock(SETTLING_MS - 60_000, SETTLING_MS + 60_000)
+      clock.pass()
+      await start(point, 2, clock)
+      const settings = askedAt('/writes/{key}')
+      const objectOptions = { ...settings.objectOptions, settlingMs: SETTLING_MS }
+      const sync = await harness.seedSync({ ...settings, objectOptions })
+      destination.script(APPLY, LOST)
+      // The quiet time of the lost one is over first; that which is shown then was confirmed before.
+      destination.decideQuestion((asked) => (clock.waits.length < 2 ? NOTHING(asked) : null))
+      const run = await harness.run(sync, { attemptAllowance: point ? 2 : 1 })
+      expect(run.status).toBe('succeeded')
+      expect(clock.waits).toHaveLength(2)
+      expect(destination.requests).toHaveLength(3)
+      expect(effects()).toEqual([1, 1])
+    },
+  )
 
   it('is sent again where the destination has what it has confirmed, and not this', async () => {
     fill(2)

@@ -6,6 +6,8 @@ type Place = (question: RecordedQuestion) => Reaction | null
 const NOT_FOUND: Reaction = { kind: 'answer', status: 404, body: '{"error":"not found"}' }
 const NO_IMPORTS: Reaction = { kind: 'answer', status: 200, body: '{"imports":[]}' }
 
+const OTHER_IMPORTS = '{"imports":[{"id":"another"}]}'
+
 /** There is nothing: the API says so of every path. */
 export function leadsNowhere(prefix: string): Place {
   return ({ path }) => (path.startsWith(prefix) ? NOT_FOUND : null)
@@ -18,6 +20,23 @@ export function hasNothing(prefix: string): Place {
       return null
     }
     return path.includes('?tag=') ? NO_IMPORTS : NOT_FOUND
+  }
+}
+
+/** The API has something for every path. */
+export function hasEverything(prefix: string): Place {
+  return ({ path }) =>
+    path.startsWith(prefix) ? { kind: 'answer', status: 200, body: '{}' } : null
+}
+
+/** The API has a list of imports that takes no account of tags, and one that is over in it. */
+export function listsOthers(prefix: string): Place {
+  return ({ path }) => {
+    if (!path.startsWith(prefix)) {
+      return null
+    }
+    const body = path.includes('?tag=') ? OTHER_IMPORTS : '{"status":"finished","results":[]}'
+    return { kind: 'answer', status: 200, body }
   }
 }
 
