@@ -4,19 +4,23 @@ import { LongestFirst } from './test/support/longest-first.ts'
 
 const require = createRequire(import.meta.url)
 
-export default defineConfig({
+/** What takes long and has a short form in `npm test`; `npm run test:exhaustive` plays all of it. */
+const EXHAUSTIVE = ['test/chaos/interleavings.test.ts']
+
+export default defineConfig(({ mode }) => ({
   // The runner would load graphql twice (as a module and through require), and it refuses to mix its copies.
   resolve: { alias: [{ find: /^graphql$/, replacement: require.resolve('graphql') }] },
   test: {
-    include: ['test/**/*.test.ts'],
-    exclude: ['test/bench/**', 'node_modules/**'],
+    include: mode === 'exhaustive' ? EXHAUSTIVE : ['test/**/*.test.ts'],
+    exclude: ['test/bench/**', 'node_modules/**', ...(mode === 'exhaustive' ? [] : EXHAUSTIVE)],
     globalSetup: ['test/support/global-setup.ts'],
     reporters: ['default', './test/support/closing-line-reporter.ts'],
     pool: 'forks',
-    // Each worker may have an embedded database open, which takes most of a gigabyte.
-    maxWorkers: 2,
+    // Most tests wait for processes and databases: two workers use less than one of two cores, three use both. More
+    // need more memory, as each may have an embedded database open, which takes most of a gigabyte.
+    maxWorkers: 3,
     sequence: { sequencer: LongestFirst },
     testTimeout: 30_000,
     hookTimeout: 60_000,
   },
-})
+}))

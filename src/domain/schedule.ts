@@ -253,10 +253,26 @@ export interface Tick {
 }
 
 /**
- * How long a slot waits that nobody can tell the next one of: a time zone that this machine does not know, a
- * schedule that cannot be read. Long enough not to spin, short enough that the breaker tells people within a day.
+ * So long a slot that this process cannot tell the next one of is left to the others: the machine of one may have
+ * newer time zones, its version may read what this one cannot. They look each second.
  */
-export const UNTOLD_SLOT_WAIT_MS = 60 * MINUTE_MS
+const UNTOLD_SLOT_GRACE_MS = 5 * MINUTE_MS
+/**
+ * How far those are apart that nobody can tell the next one of: a time zone that no machine knows, a schedule that
+ * cannot be read. Long enough not to spin, short enough that the breaker tells people within a day.
+ */
+const UNTOLD_SLOT_WAIT_MS = 60 * MINUTE_MS
+
+/** What becomes of a slot for which {@link decideTick} has thrown. */
+export function decideUntold(facts: {
+  readonly slotMs: number
+  readonly nowMs: number
+}): { readonly kind: 'leave' } | { readonly kind: 'refuse'; readonly nextSlotMs: number } {
+  return facts.nowMs - facts.slotMs < UNTOLD_SLOT_GRACE_MS
+    ? { kind: 'leave' }
+    : // It is due so much before it is refused.
+      { kind: 'refuse', nextSlotMs: facts.nowMs + UNTOLD_SLOT_WAIT_MS - UNTOLD_SLOT_GRACE_MS }
+}
 
 /** What firing a slot that is due means. Throws as {@link nextFire} does. */
 export function decideTick(

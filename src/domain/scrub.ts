@@ -7,7 +7,7 @@
  * codes, names of fields and vendors' error codes stay. A text that was scrubbed before does not change any more (I20).
  */
 /** Looked at before anything is masked, so that a huge text costs nothing and no half of an address survives a cut. */
-const MAX_EXAMINED_LENGTH = 8_000
+export const MAX_EXAMINED_LENGTH = 8_000
 
 /** What databases repeat of a row (PostgreSQL, MySQL), to the end of the text where it was cut. */
 const DATABASE_VALUES: readonly (readonly [RegExp, string])[] = [

@@ -1,6 +1,6 @@
 /**
  * A slot at which no run is queued, because it could only fail: a tool of the sync is not connected, or nobody
- * can tell when the sync is to run next.
+ * could tell for some minutes when the sync is to run next.
  *
  * Invariant: it is not passed over in silence. A run is recorded that has failed, in one transaction with the
  * slot that moves on and with what the breaker makes of it (I18): nobody else sees these failures.

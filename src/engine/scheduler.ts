@@ -4,12 +4,13 @@
  * Any number of processes do this at once, and none needs to know of the others: a slot is fired by
  * whoever moves it on in the database (I14). What was due while nobody was there is not fired slot by
  * slot: the oldest one starts a run that stands for all of them, marked as catching up. A slot whose run could
- * only fail is refused: a failed run is recorded, before any worker could see it.
+ * only fail is refused: a failed run is recorded, before any worker could see it. One that only this process cannot
+ * tell is no failure of the sync: it is left to the others, for some minutes.
  */
 import { announceRuns } from '../coordination/announce.ts'
 import type { Bus } from '../coordination/bus.ts'
 import { failure } from '../domain/failure.ts'
-import { decideTick, readSchedule, type Tick, UNTOLD_SLOT_WAIT_MS } from '../domain/schedule.ts'
+import { decideTick, decideUntold, readSchedule, type Tick } from '../domain/schedule.ts'
 import { assert, unreachable } from '../runtime/assert.ts'
 import { type Instant, instantAt } from '../runtime/clock.ts'
 import { cronEngine } from '../runtime/cron.ts'
@@ -35,35 +36,49 @@ export interface SchedulerOptions extends RoundsOptions, BreakerParts {
 interface Plan {
   readonly fired: readonly FiredSlot[]
   readonly refused: readonly RefusedSlot[]
+  /** By their syncs, what keeps this process from telling them. */
+  readonly left: ReadonlyMap<string, unknown>
 }
 
 /** Slots that one statement fires; their syncs are held for as long as it takes. */
 const SLOTS_PER_LOOK = 200
 
 export class Scheduler extends DueRounds<SchedulerOptions> {
+  /** Syncs whose slots the look before left to others: of these is told once, and not each second. */
+  #left: ReadonlySet<string> = new Set()
+
   constructor(options: SchedulerOptions) {
     super('scheduler', options)
   }
 
   protected async round(signal: AbortSignal, now: Instant | null): Promise<void> {
     let after: DueSlot | null = null
+    const allLeft = new Set<string>()
     do {
       const due: readonly DueSlot[] = await listDueSlots(this.options.database, {
         limit: SLOTS_PER_LOOK,
         now,
         after,
       })
-      const { fired, refused } = this.#plan(due)
+      const { fired, refused, left } = this.#plan(due)
+      for (const [syncId, error] of left) {
+        allLeft.add(syncId)
+        if (!this.#left.has(syncId)) {
+          this.options.logger.warn('schedule.left', { syncId }, error)
+        }
+      }
       await this.#fireAll(fired, signal)
       await this.#refuseAll(refused, signal)
       after = due.length === SLOTS_PER_LOOK ? (due.at(-1) ?? null) : null
     } while (after !== null && !signal.aborted)
+    this.#left = allLeft
   }
 
   /** One sync's trouble does not keep the others from their runs. */
   #plan(due: readonly DueSlot[]): Plan {
     const fired: FiredSlot[] = []
     const refused: RefusedSlot[] = []
+    const left = new Map<string, unknown>()
     for (const slot of due) {
       const { syncId, slotMs, missingTool } = slot
       const asked = { runId: this.options.ids.next(), syncId, slotMs }
@@ -76,12 +91,17 @@ export class Scheduler extends DueRounds<SchedulerOptions> {
           refused.push({ ...asked, ...tick, failure: told })
         }
       } catch (error) {
+        const decision = decideUntold(slot)
+        if (decision.kind === 'leave') {
+          left.set(syncId, error)
+          continue
+        }
         this.options.logger.error('schedule.not_told', { syncId }, error)
-        const nextSlotMs = slot.nowMs + UNTOLD_SLOT_WAIT_MS
+        const { nextSlotMs } = decision
         refused.push({ ...asked, nextSlotMs, isCatchingUp: false, failure: untold(error) })
       }
     }
-    return { fired, refused }
+    return { fired, refused, left }
   }
 
   /** Each in a transaction of its own, after those that start a run: the breaker ends it after a few of them. */

@@ -1,13 +1,15 @@
 /**
  * What a destination says of records is kept as their reason or as a failure's detail: here the records' own
  * values are taken out of it, whichever connector brought it (I20).
+ *
+ * Invariants: nothing here throws, because the answer would be lost with its words; what is examined for one answer
+ * is bounded (MAX_EXAMINED), because the lease is not renewed meanwhile.
  */
 import type { DeliveryAnswer } from '../connectors/destination.ts'
 import { ConnectorError } from '../connectors/source.ts'
 import type { Outcome } from '../domain/delivery.ts'
 import type { JsonObject } from '../domain/json.ts'
-import { scrub } from '../domain/scrub.ts'
-import { collectValues, scrubValues } from '../domain/scrub-values.ts'
+import { type Effort, scrubValues } from '../domain/scrub-values.ts'
 
 /** A record as the source gave it, and as it was mapped. */
 interface Row {
@@ -16,6 +18,9 @@ interface Row {
 }
 
 type Answer = Exclude<DeliveryAnswer, { kind: 'accepted' }>
+
+/** In the place of words of which is not known whom they name. */
+export const UNREPEATABLE = 'The reason that was given cannot be repeated here.'
 
 export function scrubAnswer(answer: Answer, records: readonly Row[]): Answer {
   return answer.kind === 'refused'
@@ -40,20 +45,28 @@ export function scrubOutcomes(
   if (spokenOf.size === 0) {
     return outcomes
   }
+  const effort = { examined: 0 }
   const scrubbed = new Map(
-    [...spokenOf].map(([reason, about]) => [reason, scrubReason(reason, about)]),
+    [...spokenOf].map(([reason, about]) => [reason, scrubReason(reason, about, effort)]),
   )
   return outcomes.map((outcome) =>
     outcome.kind === 'written'
       ? outcome
-      : { ...outcome, reason: scrubbed.get(outcome.reason) ?? outcome.reason },
+      : { ...outcome, reason: scrubbed.get(outcome.reason) ?? UNREPEATABLE },
   )
 }
 
-/** Before the rest: what is masked already does not look like a value any more. */
-export function scrubReason(reason: string, records: readonly Row[]): string {
-  const said = records.flatMap(({ fields, row }) => [fields, row])
-  return scrub(scrubValues(reason, collectValues(said)))
+export function scrubReason(
+  reason: string,
+  records: readonly Row[],
+  effort: Effort = { examined: 0 },
+): string {
+  try {
+    const said = records.flatMap(({ fields, row }) => [fields, row])
+    return scrubValues(reason, said, effort)
+  } catch {
+    return UNREPEATABLE
+  }
 }
 
 /** Of what a connector throws, only its own error has a message that people see. */

@@ -1,4 +1,7 @@
-/** The interleavings of whole processes, one by one, on PostgreSQL and Redis of their own. */
+/**
+ * All interleavings of whole processes, one by one, on PostgreSQL and Redis of their own. `npm run test:exhaustive`
+ * plays them; `npm test` plays the quicker ones (short.test.ts).
+ */
 import { randomInt } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { INTERLEAVINGS } from './interleavings.ts'

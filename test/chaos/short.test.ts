@@ -1,10 +1,11 @@
 /**
- * The short form of `npm run test:chaos`: some 25 kills with fast settings, the quicker of the other
- * faults, and the controls, which show that the auditor finds the harm that each safety feature prevents.
+ * The short form of `npm run test:chaos`: some 25 kills with fast settings, the quicker of the other faults and of
+ * the interleavings, and the controls, which show that the auditor finds the harm that each safety feature prevents.
  */
 import { randomInt } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { CONTROLS } from './controls.ts'
+import { INTERLEAVINGS } from './interleavings.ts'
 import { SCENARIOS } from './scenarios.ts'
 import { createChance } from './seeded.ts'
 import { openStage, type Stage } from './stage.ts'
@@ -15,7 +16,12 @@ const KILLS = 25
 const TIMEOUT_MS = 240_000
 
 /** Those that are over within some seconds. */
-const QUICK = ['backends-terminated', 'worker-stopped-after-send', 'loop-blocked']
+const QUICK = [
+  ...['backends-terminated', 'worker-stopped-after-send', 'loop-blocked'],
+  'loop-held-through-a-take-over-none',
+  'wakes-after-redis-was-flushed-before-sending',
+  'all-silent-redis-flushed',
+]
 
 describe.runIf(inject('postgresUrl') !== null)(`chaos with seed ${SEED}`, () => {
   const chance = createChance(SEED)
@@ -47,7 +53,7 @@ describe.runIf(inject('postgresUrl') !== null)(`chaos with seed ${SEED}`, () => 
   it.each(QUICK)(
     '%s: nothing lost, nothing doubled',
     async (name) => {
-      const told = await SCENARIOS[name]?.(stage)
+      const told = await { ...SCENARIOS, ...INTERLEAVINGS }[name]?.(stage)
       expect(told?.findings).toEqual([])
     },
     TIMEOUT_MS,

@@ -230,7 +230,7 @@ describe.each(DATABASE_KINDS)('slots on %s', (kind) => {
   it('of one sync that cannot be told do not keep the others from theirs', async () => {
     const broken = await seedScheduled(database(), {
       schedule: { kind: 'cron', expression: '0 8 * * *', timeZone: 'Mars/Olympus' },
-      slotMs: START_MS - 1,
+      slotMs: START_MS - 5 * MINUTE_MS,
     })
     const sync = await seedScheduled(database())
     const logger = createRecordingLogger()

@@ -134,18 +134,42 @@ describe.each(ENGINE_DATABASE_KINDS)('a slot that is refused on %s', (kind) => {
     await database().rows(sql`update sync_schedule
       set schedule = ${JSON.stringify(schedule)}::text::jsonb where sync_id = ${sync.syncId}`)
     const hour = HOUR_MS / MINUTE_MS
-    await stage().tick(1)
-    await stage().tick(hour)
+    // Due at the first tick, and at the sixth for five minutes.
+    await stage().tick(6)
+    await stage().tick(hour + 5)
     expect(await stage().runsOf(sync)).toMatchObject([
       { status: 'failed', code: 'unclassified_exception', detail: expect.stringContaining(why) },
     ])
     expect(await stage().slotsOf(sync)).toEqual({ slotMs: START_MS + HOUR_MS, coalesced: 0 })
     for (const n of FIVE) {
-      await stage().tick(n * hour + 1)
+      await stage().tick(n * hour + 6)
     }
     const runs = await stage().runsOf(sync)
     expect(runs).toHaveLength(5)
     expect(await stage().read(sync)).toMatchObject(trippedBy(runs.at(-1)?.id))
+  })
+
+  it('is left to others by a process that cannot tell the next one, for five minutes', async () => {
+    const sync = await stage().seedScheduled()
+    const readAs = (timeZone: string) =>
+      database().rows(sql`update sync_schedule
+        set schedule = jsonb_build_object('kind', 'cron', 'expression', '* * * * *', 'timeZone', ${timeZone}::text)
+        where sync_id = ${sync.syncId}`)
+    await readAs('Mars/Olympus')
+    const scheduler = new Scheduler(stage().shared())
+    for (const seconds of [0, 1, 2, 299]) {
+      await scheduler.runOnce(new Date(START_MS + seconds * 1_000))
+    }
+    expect(await stage().runsOf(sync)).toEqual([])
+    expect(await stage().slotsOf(sync)).toEqual({ slotMs: START_MS, coalesced: 0 })
+    const { logger } = stage().harness
+    expect(logger.count('schedule.left')).toBe(1)
+    expect(logger.count('schedule.not_told')).toBe(0)
+    // To another process, whose machine knows the zone, the same slot is one as any.
+    await readAs('Europe/Rome')
+    await new Scheduler(stage().shared()).runOnce(new Date(START_MS + 299_500))
+    expect(await stage().runsOf(sync)).toMatchObject([{ status: 'queued', cause: 'schedule' }])
+    expect(await stage().slotsOf(sync)).toEqual({ slotMs: START_MS + 5 * MINUTE_MS, coalesced: 0 })
   })
 
   it('lets the slots of a paused sync rest, also where nobody can tell them', async () => {
@@ -153,7 +177,7 @@ describe.each(ENGINE_DATABASE_KINDS)('a slot that is refused on %s', (kind) => {
     await database().rows(sql`update sync_schedule set schedule = '{"kind": "lunar"}'
       where sync_id = ${sync.syncId}`)
     await createPerson(database(), stage().harness, sync).pause()
-    await stage().tick(1)
+    await stage().tick(6)
     expect(await stage().runsOf(sync)).toEqual([])
     expect(await stage().slotsOf(sync)).toEqual({ slotMs: null, coalesced: 0 })
   })

@@ -4,13 +4,14 @@
  */
 import { sql } from 'drizzle-orm'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import type { DestinationConnector } from '../../src/connectors/destination.ts'
+import type { DeliveryAnswer, DestinationConnector } from '../../src/connectors/destination.ts'
 import { createHttpDestination } from '../../src/connectors/destinations/http-destination.ts'
 import { createHttpClient } from '../../src/connectors/http-client.ts'
 import { createRegistry } from '../../src/connectors/registry.ts'
 import { ConnectorError } from '../../src/connectors/source.ts'
 import type { JsonObject } from '../../src/domain/json.ts'
 import { scrub } from '../../src/domain/scrub.ts'
+import { UNREPEATABLE } from '../../src/engine/scrub-answers.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
 import { describeError } from '../../src/runtime/logger.ts'
 import { ENGINE_DATABASE_KINDS, useDatabase } from '../support/databases.ts'
@@ -259,10 +260,26 @@ describe.each(ENGINE_DATABASE_KINDS)('on %s', (kind) => {
     })
   })
 
+  it('a reason that is none costs nothing of the answer that it came with', async () => {
+    source.put({ identity: 'other', rank: 1, fields: { ...ROW, email: 'other@example.com' } })
+    const outcomes = [
+      { kind: 'rejected', reason: 42 },
+      { kind: 'written', remoteId: 'x' },
+    ]
+    const answered = answering(() => Promise.resolve({ kind: 'answered', outcomes } as never))
+    await harness.startEngine({ registry: createRegistry([source], [answered]) })
+    const run = await harness.run(await seed({ path: 'PAGE' }), { attemptAllowance: 1 })
+    expect(run).toMatchObject({ status: 'partial', counters: { written: 1, rejected: 1 } })
+    expect(await expectNothingOf(run.runId)).toContain(UNREPEATABLE)
+  })
+
   const client = createHttpClient({ clock: systemClock })
 
   /** The http destination, whose calls all end with an exception. */
-  function breakOff(make: () => Error): DestinationConnector {
+  const breakOff = (make: () => Error) => answering(() => Promise.reject(make()))
+
+  /** The http destination, with other answers. */
+  function answering(deliver: () => Promise<DeliveryAnswer>): DestinationConnector {
     const http = createHttpDestination({ client })
     const open: DestinationConnector['open'] = async (request) => {
       const writer = await http.open(request)
@@ -270,7 +287,7 @@ describe.each(ENGINE_DATABASE_KINDS)('on %s', (kind) => {
         ...writer,
         identityOf: (fields) => writer.identityOf(fields),
         describeUnsendable: (record) => writer.describeUnsendable(record),
-        deliver: () => Promise.reject(make()),
+        deliver,
         close: () => writer.close(),
       }
     }

@@ -22,13 +22,13 @@ export interface StartedProcess {
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const MAX_OUTPUT = 64 * 1024
 
-/** Runs a file of the repository, TypeScript or built, with a bare environment and the given variables. */
+/** Runs a file of the repository, TypeScript or built, with a bare environment and the given variables. Traces name sources. */
 export function startScript(
   path: string,
   environment: Readonly<Record<string, string>>,
   args: readonly string[] = [],
 ): StartedProcess {
-  const loader = path.endsWith('.ts') ? ['--import', 'tsx'] : []
+  const loader = path.endsWith('.ts') ? ['--import', 'tsx'] : ['--enable-source-maps']
   const child = spawn(process.execPath, [...loader, path, ...args], {
     cwd: ROOT,
     env: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...environment },

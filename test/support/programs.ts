@@ -16,6 +16,12 @@ import { build, type Plugin, stop } from 'esbuild'
 
 export const PROGRAMS = ['src/main.ts', 'test/chaos/entry.ts'] as const
 
+/**
+ * Packages that a process loads when they are asked for: nine megabytes of GraphiQL's page, and one that is optional,
+ * without which the programs are built as well.
+ */
+export const ON_DEMAND = ['@graphql-yoga/render-graphiql', '@sentry/core'] as const
+
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const SOURCES = /\/(src|test)\/.*\.ts$/
 /** Where they are, for this process and those that it forks. */
@@ -39,8 +45,7 @@ export async function buildPrograms(): Promise<BuiltPrograms> {
       outExtension: { '.js': '.mjs' },
       bundle: true,
       splitting: true,
-      // Nine megabytes of a page that is loaded when it is asked for.
-      external: ['@graphql-yoga/render-graphiql'],
+      external: [...ON_DEMAND],
       format: 'esm',
       platform: 'node',
       target: 'node20',

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { failure } from '../../src/domain/failure.ts'
+import type { JsonObject } from '../../src/domain/json.ts'
 import { scrub, scrubForeign } from '../../src/domain/scrub.ts'
-import { collectValues, scrubValues } from '../../src/domain/scrub-values.ts'
+import { MAX_EXAMINED, scrubValues } from '../../src/domain/scrub-values.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
 
 const ID = '0198c0de-0000-7000-8000-000000000000'
@@ -100,7 +101,7 @@ describe("scrubbing a record's values", () => {
     note: 'Met her at the fair, call +49 30 1234567 and ask for the blue one',
     tags: ['vip', { since: '2019-03-01' }],
   }
-  const clean = (text: string) => scrubValues(text, collectValues([record]))
+  const clean = (text: string) => scrubValues(text, [record])
 
   it.each([
     ['name "Ada King Lovelace" is taken', 'name "[value]" is taken'],
@@ -128,5 +129,47 @@ describe("scrubbing a record's values", () => {
     'status 331, page 8033',
   ])('leaves %j as it is', (text) => {
     expect(clean(text)).toBe(text)
+  })
+
+  it('takes out the whole of a value that begins with another one', () => {
+    const street = { place: 'main', street: 'main road five' }
+    expect(scrubValues('no main road five, no main', [street])).toBe('no [value], no [value]')
+  })
+
+  describe('of more records than can be looked at', () => {
+    const LENGTH = 3_000
+    const RECORDS = 10_000
+    /** Each looks as if the text could speak of it. */
+    function* longRecords(drawn: { count: number }) {
+      for (; drawn.count < RECORDS; drawn.count += 1) {
+        yield { remark: `said at noon @ ${drawn.count} ${'x'.repeat(LENGTH)}` }
+      }
+    }
+    const TEXT = 'The destination answered 422: said at noon [e-mail], remark of Lovelace (E1042).'
+
+    it('examines so many characters and no more, of which others of the answer have none left', () => {
+      const [drawn, effort] = [{ count: 0 }, { examined: 0 }]
+      scrubValues(TEXT, longRecords(drawn), effort)
+      expect(drawn.count).toBeGreaterThan(100)
+      expect(drawn.count).toBeLessThan(RECORDS)
+      const examined = effort.examined
+      expect(examined).toBeLessThan(MAX_EXAMINED + 40 * LENGTH)
+      scrubValues(TEXT, longRecords(drawn), effort)
+      expect(effort.examined - examined).toBeLessThan(40 * LENGTH)
+    })
+
+    it('keeps no word but ours and names of fields', () => {
+      expect(scrubValues(TEXT, longRecords({ count: 0 }))).toBe(
+        'The destination answered 422: [value] at [value] [e-mail], remark of [value]).',
+      )
+    })
+  })
+
+  it('keeps no word but ours of a record that is nested too deeply', () => {
+    let row: JsonObject = { name: 'Lovelace' }
+    for (let depth = 0; depth < 100_000; depth += 1) {
+      row = { in: row }
+    }
+    expect(scrubValues('record rejected: Lovelace', [row])).toBe('record rejected: [value]')
   })
 })
