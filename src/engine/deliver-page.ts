@@ -226,7 +226,6 @@ export async function checkpointPage(
   await context.faults('beforeCheckpoint', context.runId)
   const counters = countDispositions(dispositions.values())
   const isClean = counters.rejected === 0 && counters.inDoubt === 0
-  const isAnyHeld = context.hasHeldRecords() || held.length + setAside.length > 0
   const done = await checkpoint(context.database, {
     holder: context.holder,
     pageDigest: source.page.pageDigest,
@@ -237,7 +236,7 @@ export async function checkpointPage(
     firstSends: delivered.firstSends,
     firstSendsRejected: delivered.firstSendsRejected,
     held: isClean ? [] : held,
-    leftBehind: isAnyHeld ? context.leftIntents.listLeftBehind(source.page) : [],
+    leftBehind: listLeftBehind(context, delivered),
     setAside,
     released: delivered.released,
     confirmedKeys: context.writer.lookUp ? context.confirmed.keys.join('') || null : null,
@@ -248,6 +247,24 @@ export async function checkpointPage(
   }
   await context.faults('afterCheckpoint', context.runId)
   return done
+}
+
+/**
+ * Positions of what may have been written, or may still be, and leaves the page: older records that wait must not be
+ * written over it, nor newer ones before it has landed.
+ */
+function listLeftBehind(
+  context: DeliveryContext,
+  { source, held, setAside }: DeliveredPage,
+): readonly number[] {
+  const isAnyHeld = context.hasHeldRecords() || held.length + setAside.length > 0
+  const nowMs = context.clock.monotonicMs()
+  return [
+    ...context.leftIntents
+      .listLeftBehind(source.page)
+      .filter(({ quietAtMs }) => isAnyHeld || quietAtMs > nowMs),
+    ...setAside.filter(({ keepsIntent }) => keepsIntent),
+  ].map(({ position }) => position)
 }
 
 function refuseBrokenRecords(context: DeliveryContext, page: PreparedPage): void {

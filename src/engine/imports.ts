@@ -180,20 +180,35 @@ async function lookAtOpen(
   }
 }
 
-/** At this sync's own place, by its tag alone. A list that takes no account of tags would pass off another import for it. */
+/** At this sync's own place, by its tag alone. */
 async function askElsewhere(context: ImportContext, imports: ImportJobs, open: OpenImport) {
-  const { signal, ids } = context
   const { object } = imports
-  const nobodys = await unlessStopped(signal, () =>
-    imports.find({ object, tag: ids.next(), signal }),
-  )
-  if (nobodys.kind === 'found') {
-    const reason = `GET ${object} lists an import for a tag that nobody has given.`
-    return { kind: 'unknown', failure: 'node_failed', reason } as const
+  const distrusted = await askForNobodys(context, imports)
+  return distrusted ?? (await askAboutOpen(context, imports, { ...open, object, jobId: null }))
+}
+
+/**
+ * Whether the list of this sync's own place goes by tags: one that does not would pass off another import for the one
+ * that is looked for. Null: it does.
+ */
+export async function askForNobodys(
+  { signal, ids }: Pick<ImportContext, 'signal' | 'ids'>,
+  imports: ImportJobs,
+): Promise<Unanswered | null> {
+  const { object } = imports
+  const found = await unlessStopped(signal, () => imports.find({ object, tag: ids.next(), signal }))
+  switch (found.kind) {
+    case 'found': {
+      const reason = `GET ${object} lists an import for a tag that nobody has given.`
+      return { kind: 'unknown', failure: 'node_failed', reason }
+    }
+    case 'absent':
+      return null
+    case 'unknown':
+      return found
+    default:
+      return unreachable(found)
   }
-  return nobodys.kind === 'unknown'
-    ? nobodys
-    : await askAboutOpen(context, imports, { ...open, object, jobId: null })
 }
 
 /** Keeps what it is known by, once it is found by its tag. `absent`: it is not listed. */

@@ -88,7 +88,7 @@ function judgeRecord(
   if (delivered.isSuperseded(record.position) || delivered.isSetAside(record.position)) {
     return { disposition: 'skipped', reason: null }
   }
-  if (delivered.isSame(record)) {
+  if (delivered.isSame(record) && !isAnotherSent(facts, record)) {
     return { disposition: 'replayed', reason: null }
   }
   if (delivered.standsFor(record)) {
@@ -108,6 +108,14 @@ function judgeRecord(
   return remembered && leftIntents.isOvertaken(record, remembered.ordinal)
     ? { disposition: 'rejected', reason: OVERTAKEN }
     : null
+}
+
+/** Something else was sent in its place since, and may stand there now. */
+function isAnotherSent({ source, leftIntents }: PageFacts, record: PreparedRecord): boolean {
+  return (
+    leftIntents.isDoubtful(record) ||
+    (record.kind === 'sendable' && leftIntents.isOtherUnanswered(record, source.page.pageDigest))
+  )
 }
 
 function judgeUnsendable({ source, leftIntents }: PageFacts, record: UnsendableRecord): Verdict {

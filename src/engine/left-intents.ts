@@ -36,6 +36,12 @@ interface InFlight {
   readonly quietAtMs: number
 }
 
+export interface LeftBehind {
+  readonly position: number
+  /** The monotonic moment before which it may still land. */
+  readonly quietAtMs: number
+}
+
 export class LeftIntents {
   readonly #doubtful = new Set<string>()
   /** By each of their names. */
@@ -96,18 +102,16 @@ export class LeftIntents {
     )
   }
 
-  /** Positions of what was sent from the page and does not stand in its place any more. */
+  /** What was sent from the page and does not stand in its place any more. */
   listLeftBehind(page: {
     readonly pageDigest: string
     readonly records: readonly Placed[]
-  }): readonly number[] {
+  }): readonly LeftBehind[] {
     const sent = this.#ofPage.get(page.pageDigest) ?? []
     const standing = new Map(
       sent.length > 0 ? page.records.map((each) => [each.position, each.identityHash]) : [],
     )
-    return sent
-      .filter(({ position, identityHash }) => standing.get(position) !== identityHash)
-      .map(({ position }) => position)
+    return sent.filter(({ position, identityHash }) => standing.get(position) !== identityHash)
   }
 
   /**

@@ -150,11 +150,16 @@ function judge(
   /** The record digest that was delivered in its place. */
   completed: string | undefined,
 ): Verdict | null {
-  if (record.kind === 'sendable' && record.recordDigest === completed) {
-    return { disposition: 'replayed', state: 'delivered', reason: null }
-  }
   if (leftIntents.isDoubtful(record)) {
     return { disposition: 'inDoubt', state: 'redriving', reason: null }
+  }
+  if (
+    record.kind === 'sendable' &&
+    record.recordDigest === completed &&
+    // Something else was sent in its place since, and may stand there now.
+    !leftIntents.isOtherUnanswered(record, one.pageDigest)
+  ) {
+    return { disposition: 'replayed', state: 'delivered', reason: null }
   }
   if (record.kind === 'unsendable') {
     return toRejection(record, leftIntents.isUnanswered(record, one.pageDigest))

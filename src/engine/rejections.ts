@@ -35,7 +35,7 @@ export function holdRejected(
 ): { readonly held: readonly RecordToHold[]; readonly setAside: readonly RecordToSetAside[] } {
   const { verdicts, heldBefore } = facts
   const rejections = page.records.flatMap((record) =>
-    isRefused(verdicts.get(record.position))
+    isRejection(verdicts.get(record.position))
       ? [{ record, runs: (heldBefore.get(record.position)?.runsBefore ?? 0) + 1 }]
       : [],
   )
@@ -57,11 +57,6 @@ export function holdRejected(
     }
   }
   return { held, setAside }
-}
-
-/** Rejected for good. What may have been written stays in its page, as older ones of its identity wait for it. */
-function isRefused(verdict: Verdict | undefined): boolean {
-  return isRejection(verdict) && verdict?.isUnanswered !== true
 }
 
 /** The record itself was refused; one that was overtaken only waits. */

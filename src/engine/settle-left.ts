@@ -22,7 +22,13 @@ import {
   listLeftIntents,
 } from '../store/left-intents.ts'
 import type { CallContext } from './calls.ts'
-import { type FollowedImport, findImport, followImport, stopUnanswered } from './imports.ts'
+import {
+  askForNobodys,
+  type FollowedImport,
+  findImport,
+  followImport,
+  stopUnanswered,
+} from './imports.ts'
 import { LeftIntents } from './left-intents.ts'
 import { askForWrites } from './look-up.ts'
 
@@ -116,6 +122,10 @@ async function settleMovedImport(
   intent: LeftIntent,
   { imports, before }: { readonly imports: ImportJobs; readonly before: ToldImport },
 ): Promise<void> {
+  const distrusted = await askForNobodys(context, imports)
+  if (distrusted) {
+    throw stopUnanswered(distrusted)
+  }
   const unnamed = { ...intent, importJobId: null }
   const told = await tellImport(context, { intent: unnamed, imports, object: imports.object })
   if (told.kind === 'never_begun' && before.kind === 'unknown') {

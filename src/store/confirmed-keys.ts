@@ -2,7 +2,8 @@
  * Writes that the destination of a sync has confirmed, for when it says of another one that it is not there.
  *
  * Invariant: only the ledger says that a write was confirmed, and its clock how long ago; a key is never
- * shown older than it is, since it is completed after its answer came.
+ * shown older than it is, since it is completed after its answer came. What a person said of a write in doubt is no
+ * word of the destination's.
  */
 import { type SQL, sql } from 'drizzle-orm'
 import { DELIVERY_KEY_BYTES, PAGE_DIGEST_BYTES } from '../domain/delivery.ts'
@@ -26,6 +27,7 @@ export async function listConfirmedKeys(
                                   from place * ${DELIVERY_KEY_BYTES} + 1 for ${DELIVERY_KEY_BYTES})
     where sync_fence.sync_id = ${options.syncId}
       and delivery.completed_at > now() - ${options.retentionMs}::float8 * interval '1 millisecond'
+      and not delivery.is_told
     group by place, delivery.key
     order by place`)
 }
@@ -65,6 +67,7 @@ export async function listDeliveredKeys(
         from delivery
         where delivery.key >= page.page_digest and delivery.key < page.page_digest || decode(${end}, 'hex')
           and delivery.completed_at > now() - ${retentionMs}::float8 * interval '1 millisecond'
+          and not delivery.is_told
         limit ${MAX_KEYS_OF_PAGE}
       ) as one
       group by one.key

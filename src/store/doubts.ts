@@ -166,9 +166,9 @@ function completeKeys() {
          or chosen.identity = substring(page.identities from chosen.position * 16 + 1 for 16)
     ),
     delivered as (
-      insert into delivery (key, day, result)
+      insert into delivery (key, day, result, is_told)
       select page_digest || int4send(position) || record_digest, (now() at time zone 'UTC')::date,
-             null
+             null, true
       from place
       on conflict (key, day) do update
       set completed_at = excluded.completed_at, result = excluded.result

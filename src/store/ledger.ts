@@ -237,7 +237,8 @@ export async function complete(db: Handle, options: CompleteOptions): Promise<bo
       from reserved_record
       join answer on answer.index = reserved_record.index
       on conflict (key, day) do update
-      set completed_at = excluded.completed_at, result = excluded.result
+      set completed_at = excluded.completed_at, result = excluded.result,
+          is_told = excluded.is_told
     )
     ${remaining ? sql`, remaining as (${keepRemaining(remaining)})` : sql``}
     ${options.hasHeldRecords ? sql`, superseded as (${supersedeOlder()})` : sql``}

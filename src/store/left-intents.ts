@@ -5,7 +5,7 @@
  * snapshot would not hold what was reserved until then.
  */
 import { type SQL, sql } from 'drizzle-orm'
-import type { DeliveryClass } from '../domain/delivery.ts'
+import { type DeliveryClass, IDENTITY_HASH_BYTES, RECORD_DIGEST_BYTES } from '../domain/delivery.ts'
 import { assert } from '../runtime/assert.ts'
 import type { Handle } from './database.ts'
 import { fenceOf, type LedgerHolder } from './ledger.ts'
@@ -106,67 +106,82 @@ export async function listLeftIntents(
 
 /**
  * Part of a statement that has the `fence`: its page, or what was brought back of it, has been sent again, so the chosen
- * intents are over. Not so their places of which nobody will know what became: these are kept, under epoch 0 where
- * they have moved, which is nobody's; where they have left the page, with its ordinal and its identities, and as the run's.
+ * intents are over. Not so their places of which nobody will know what became: those that still stand in the page
+ * keep the intent, under epoch 0 where they have moved in it, which is nobody's; those that have left it get one of
+ * their own, with the page's ordinal and their identities, as the run's, since the page may close.
  */
 export function endSentAgain(given: {
   /** For a relation called `intent`. */
   readonly which: SQL
-  /** For a column called `place.position`. */
-  readonly isKept: SQL
-  /** For a relation called `sent_again`: nothing of it will be sent again from its page, which may close. */
+  /** For a column called `place.position`: it stands in the page. Not both. */
+  readonly isWaiting: SQL
   readonly isLeft: SQL
   /** The run that ends them. */
   readonly runId: string
 }): SQL {
   return sql`sent_again as materialized (
-      select intent.id, kept.*, cardinality(intent.positions) as places, page.ordinal
+      select intent.*, page.ordinal as page_ordinal, page.identities as page_identities
       from delivery_intent as intent
       join fence on fence.sync_id = intent.sync_id
       left join open_page as page
         on page.sync_id = intent.sync_id and page.page_digest = intent.page_digest
-      cross join lateral (
-        select array_agg(place.position order by place.nth) as positions,
-               string_agg(substring(intent.record_digests from place.nth::int * 12 - 11 for 12),
-                          ''::bytea order by place.nth) as record_digests,
-               string_agg(substring(intent.destination_identities from place.nth::int * 16 - 15 for 16),
-                          ''::bytea order by place.nth) as destination_identities,
-               string_agg(substring(intent.identities from place.nth::int * 16 - 15 for 16),
-                          ''::bytea order by place.nth) as own_identities,
-               string_agg(substring(page.identities from place.position * 16 + 1 for 16),
-                          ''::bytea order by place.nth) as page_identities
-        from unnest(intent.positions) with ordinality as place (position, nth)
-        where ${given.isKept}) as kept
       where ${given.which}
+    ),
+    waiting as (
+      select sent_again.id, cardinality(sent_again.positions) as places, kept.*
+      from sent_again
+      cross join lateral (${placesThat(given.isWaiting)}) as kept
     ),
     resent as (
       delete from delivery_intent as intent
-      using sent_again
-      where intent.id = sent_again.id and sent_again.positions is null
+      using waiting
+      where intent.id = waiting.id and waiting.positions is null
+    ),
+    shrunk as (
+      update delivery_intent as intent
+      set epoch = 0, positions = waiting.positions, record_digests = waiting.record_digests,
+          destination_identities = waiting.destination_identities,
+          identities = waiting.own_identities
+      from waiting
+      where intent.id = waiting.id and cardinality(waiting.positions) < waiting.places
     ),
     left_behind as (
-      update delivery_intent as intent
-      set positions = sent_again.positions, record_digests = sent_again.record_digests,
-          destination_identities = sent_again.destination_identities,
-          epoch = case when cardinality(sent_again.positions) = sent_again.places then intent.epoch
-                       else 0 end,
-          identities = case when ${given.isLeft}
-                            then coalesce(sent_again.own_identities, sent_again.page_identities)
-                            else sent_again.own_identities end,
-          redriven_ordinal = case when ${given.isLeft}
-                                  then coalesce(intent.redriven_ordinal, sent_again.ordinal)
-                                  else intent.redriven_ordinal end,
-          run_id = case when ${given.isLeft} then ${given.runId}::uuid else intent.run_id end
+      insert into delivery_intent (id, sync_id, epoch, run_id, connection_id, delivery_class,
+                                   page_digest, positions, record_digests,
+                                   destination_identities, identities, redriven_ordinal, day,
+                                   reserved_at, quiet_at)
+      select gen_random_uuid(), sent_again.sync_id, 0, ${given.runId}::uuid,
+             sent_again.connection_id, sent_again.delivery_class, sent_again.page_digest,
+             kept.positions, kept.record_digests, kept.destination_identities,
+             coalesce(kept.own_identities, kept.page_identities),
+             coalesce(sent_again.redriven_ordinal, sent_again.page_ordinal), sent_again.day,
+             sent_again.reserved_at, sent_again.quiet_at
       from sent_again
-      where intent.id = sent_again.id and sent_again.positions is not null
-        and (cardinality(sent_again.positions) < sent_again.places or ${given.isLeft})
+      cross join lateral (${placesThat(given.isLeft)}) as kept
+      where kept.positions is not null
     )`
+}
+
+/** The chosen places of a `sent_again`, packed as they are in an intent. */
+function placesThat(areChosen: SQL): SQL {
+  const width = (column: string, bytes: number) =>
+    sql.raw(`string_agg(substring(sent_again.${column} from place.nth::int * ${bytes} - ${bytes - 1} for ${bytes}),
+                        ''::bytea order by place.nth)`)
+  return sql`
+        select array_agg(place.position order by place.nth) as positions,
+               ${width('record_digests', RECORD_DIGEST_BYTES)} as record_digests,
+               ${width('destination_identities', IDENTITY_HASH_BYTES)} as destination_identities,
+               ${width('identities', IDENTITY_HASH_BYTES)} as own_identities,
+               string_agg(substring(sent_again.page_identities from place.position * 16 + 1 for 16),
+                          ''::bytea order by place.nth) as page_identities
+        from unnest(sent_again.positions) with ordinality as place (position, nth)
+        where ${areChosen}`
 }
 
 /**
  * Removes calls whose records nobody sends again any more, once they can have no more effect. As long as an intent
  * is there, older records of its identities wait: so one is kept while there are such, until the source has been read
- * to its end and nothing newer of its identities was found there that could not be delivered.
+ * to its end and nothing of its identities was found there, in its place or later, that could not be delivered.
  */
 export async function dropSpentIntents(db: Handle, holder: LedgerHolder): Promise<void> {
   await db.rows(sql`/* leftIntents.dropSpentIntents */
@@ -174,32 +189,50 @@ export async function dropSpentIntents(db: Handle, holder: LedgerHolder): Promis
     delete from delivery_intent as intent
     using fence
     where intent.sync_id = fence.sync_id and intent.epoch < ${holder.epoch}
-      and intent.redriven_ordinal is not null and intent.delivery_class = 'idempotent'
-      and intent.import_tag is null and intent.quiet_at <= now()
-      and not exists (
+      and intent.delivery_class = 'idempotent' and intent.import_tag is null
+      and intent.quiet_at <= now()
+      and case when intent.redriven_ordinal is null then not ${hasPage()}
+               else not ${isBroughtBack()}
+                    and not (${isAnyWaiting('<')}
+                             and (not ${isReadToEnd(holder)} or ${isAnyWaiting('>=')})) end`)
+}
+
+/** Of a relation called `intent`: its page is open. One that a reset dropped need not come again. */
+function hasPage(): SQL {
+  return sql`exists (
+    select from open_page as page
+    where page.sync_id = intent.sync_id and page.page_digest = intent.page_digest)`
+}
+
+/** Of a relation called `intent`: a record of it is to be sent again. */
+function isBroughtBack(): SQL {
+  return sql`exists (
         select from held_record as held
         where held.sync_id = intent.sync_id and held.page_digest = intent.page_digest
           and held.ordinal = intent.redriven_ordinal and held.position = any (intent.positions)
-          and held.state = 'redriving' and not held.is_superseded)
-      and not (${isAnyWaiting('<')}
-               and (not ${isReadToEnd(holder)} or ${isAnyWaiting('>')}))`)
+          and held.state = 'redriving' and not held.is_superseded)`
 }
 
-/** Of a relation called `intent`: its sync has come to the end of its source since its page was closed. */
+/**
+ * Of a relation called `intent`: its sync has come to the end of its source since its page was closed. Epochs tell the
+ * order, because no clock sets them.
+ */
 function isReadToEnd({ syncId }: LedgerHolder): SQL {
   return sql`exists (
-    select from run
-    where run.sync_id = ${syncId} and run.id >= intent.run_id
-      and run.status in ('succeeded', 'partial'))`
+    select from run as ended
+    join run as leaving on leaving.id = intent.run_id
+    where ended.sync_id = ${syncId} and ended.epoch >= leaving.epoch
+      and (ended.status in ('succeeded', 'partial')
+           or ended.failure_code = 'destination_rejected'))`
 }
 
-/** Of a relation called `intent`: a record that was rejected, and comes before or after, has one of its names. */
-function isAnyWaiting(order: '<' | '>'): SQL {
+/** Of a relation called `intent`: a record that was rejected, and comes before it, or in its place or after, has one of its names. */
+function isAnyWaiting(order: '<' | '>='): SQL {
   return sql`(${isNamesakeWaiting(sql`waiting.destination_identity_hash`, order)}
     or ${isNamesakeWaiting(sql`waiting.identity_hash`, order)})`
 }
 
-function isNamesakeWaiting(name: SQL, order: '<' | '>'): SQL {
+function isNamesakeWaiting(name: SQL, order: '<' | '>='): SQL {
   return sql`exists (
     select from unnest(intent.positions) with ordinality as place (position, nth)
     cross join lateral (

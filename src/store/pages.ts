@@ -197,8 +197,8 @@ export async function checkpoint(
     ${keepPage(options, isClosing)},
     ${endSentAgain({
       which: isSentAgain(holder, options.pageDigest),
-      isKept: sql`place.position = any (${pack([...waiting, ...leftBehind])}::text::int[])`,
-      isLeft: sql`(not sent_again.positions && ${pack(waiting)}::text::int[])`,
+      isWaiting: sql`place.position = any (${pack(waiting)}::text::int[])`,
+      isLeft: sql`place.position = any (${pack(leftBehind)}::text::int[])`,
       runId: holder.runId,
     })},
     resolved as (

@@ -150,7 +150,7 @@ export async function checkpointRedriven(
       which: sql`intent.page_digest = ${bytea(pageDigest)}
         and intent.redriven_ordinal = ${ordinal} and intent.epoch < ${holder.epoch}
         and intent.delivery_class = 'idempotent' and intent.import_tag is null`,
-      isKept: sql`place.position <> all (${positions}::text::int[])`,
+      isWaiting: sql`place.position <> all (${positions}::text::int[])`,
       isLeft: sql`false`,
       runId: holder.runId,
     })}

@@ -349,6 +349,8 @@ export const delivery = pgTable(
     day: date('day', { mode: 'string' }).notNull(),
     /** The destination's id for the record, where it gave one. */
     result: text('result'),
+    /** A person says so: the destination need not know of it. */
+    isTold: boolean('is_told').notNull().default(false),
     completedAt: instant('completed_at').notNull().defaultNow(),
   },
   (table) => [primaryKey({ columns: [table.key, table.day] })],

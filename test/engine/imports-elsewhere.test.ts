@@ -236,6 +236,23 @@ describe.each(ENGINE_DATABASE_KINDS)('an import, on %s,', (kind) => {
     expect(destination.requests).toHaveLength(1)
   })
 
+  it.each(CLASS_NAMES)(
+    'is not taken for what a list shows that goes by no tags, of class %s',
+    async (name) => {
+      await harness.startEngine({ ...CALM, faults: breaksAt('afterSend') })
+      const sync = await harness.seedSync({ objectOptions: options('/a/imports', name) })
+      await harness.run(sync, { attemptAllowance: 1 })
+      destination.decideQuestion(places(leadsNowhere('/a/imports'), listsOthers('/b/imports')))
+      const changed = { objectOptions: options('/b/imports', name) }
+      const run = await harness.run(await republish(database(), sync, changed), {
+        attemptAllowance: 1,
+      })
+      expect(run).toMatchObject({ status: 'failed', failureCode: 'node_failed' })
+      expect(run.failureDetail).toMatch(/lists an import for a tag that nobody has given/)
+      expect(destination.requests).toHaveLength(1)
+    },
+  )
+
   it('that was never begun is sent once, also where the sync names another place by now', async () => {
     await harness.startEngine({ ...CALM, faults: breaksAt('afterReserve') })
     const sync = await harness.seedSync({ objectOptions: options('/a/imports') })

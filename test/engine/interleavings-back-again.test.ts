@@ -3,11 +3,13 @@
  * position only the newest counts, so that the third is not taken for the first (I4, I11).
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import type { FaultHook } from '../../src/engine/fault-points.ts'
 import { CALM_SETTINGS } from '../support/calm-settings.ts'
 import { DATABASE_KINDS, useDatabase } from '../support/databases.ts'
-import { breaksAt, hurriedClock, notesOf } from '../support/deliveries.ts'
+import { breaksAt, breaksWhenever, hurriedClock, notesOf } from '../support/deliveries.ts'
 import { createEngineHarness, type EngineHarness } from '../support/engine-harness.ts'
 import { createPerson } from '../support/person.ts'
+import { NEVER, passQuietTime } from '../support/quarantine-stage.ts'
 import {
   type RecordingDestination,
   startRecordingDestination,
@@ -89,5 +91,56 @@ describe.runIf(DATABASE_KINDS.includes('postgresql')).each([
       await createPerson(database(), harness, sync).reset()
     }
     await expectSettled(sync)
+  })
+
+  /** A, and then B, which the destination has and did not answer for; then A again. */
+  const goBackAfterUnanswered = async (given: {
+    readonly toA: FaultHook
+    readonly deliveryClass: 'IDEMPOTENT' | 'NONE'
+    readonly isReset: boolean
+  }) => {
+    const { toA, deliveryClass, isReset } = given
+    const sync = await harness.seedSync({
+      ...{ pageSize: 2, objectOptions: { ...objectOptions, deliveryClass } },
+    })
+    const person = createPerson(database(), harness, sync)
+    change('A', 0)
+    faults = toA
+    await harness.run(sync, { attemptAllowance: 1 })
+    if (isReset) {
+      await person.reset()
+    }
+    change('B', 0)
+    faults = breaksWhenever('afterSend', () => written().includes('B'))
+    await harness.run(sync, { attemptAllowance: 1 })
+    faults = NEVER
+    expect(written()).toEqual(['A', 'B'])
+    change('A', 0)
+    await passQuietTime(database(), sync)
+    return { sync, person, run: await harness.run(sync) }
+  }
+
+  it.each([
+    ['in front of its page', breaksAt('beforeCheckpoint'), false],
+    ['in a source that is read again', NEVER, true],
+  ])(
+    '%s is written a third time also where nobody answered for the second',
+    async (_, toA, isReset) => {
+      const deliveryClass = 'IDEMPOTENT'
+      const { sync, run } = await goBackAfterUnanswered({ toA, deliveryClass, isReset })
+      expect(run.status).toBe('succeeded')
+      await expectSettled(sync)
+    },
+  )
+
+  it('is not taken for what was delivered first while the second is in doubt', async () => {
+    const toA = breaksAt('beforeCheckpoint')
+    const given = { toA, deliveryClass: 'NONE', isReset: false } as const
+    const { person, run } = await goBackAfterUnanswered(given)
+    expect(run.status).toBe('partial')
+    expect(run.counters.inDoubt).toBeGreaterThan(0)
+    expect(run.counters.inDoubt + run.counters.replayed).toBe(2)
+    expect((await person.listDoubts()).length).toBeGreaterThan(0)
+    expect(written()).toEqual(['A', 'B'])
   })
 })

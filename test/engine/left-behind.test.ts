@@ -6,9 +6,17 @@
 import { sql } from 'drizzle-orm'
 import { beforeEach, describe, expect, it } from 'vitest'
 import type { SyncConfig } from '../../src/domain/sync.ts'
-import type { FaultHook } from '../../src/engine/fault-points.ts'
+import { systemClock } from '../../src/runtime/clock.ts'
+import { createIdSource, systemRandom } from '../../src/runtime/random.ts'
 import { ENGINE_DATABASE_KINDS, useDatabase } from '../support/databases.ts'
-import { breaksAt, counts, leftOf, notesOf, rejecting } from '../support/deliveries.ts'
+import {
+  breaksAt,
+  breaksWhenever,
+  counts,
+  leftOf,
+  notesOf,
+  rejecting,
+} from '../support/deliveries.ts'
 import { republish } from '../support/engine-harness.ts'
 import { ASIDE, BY_EMAIL, NEVER, useQuarantineStage } from '../support/quarantine-stage.ts'
 import type { SeededSync } from '../support/store-seed.ts'
@@ -25,15 +33,6 @@ const WITHOUT_Y: SyncConfig['mapping'] = {
 const HELD = { onRejected: 'HOLD', objectOptions: BY_EMAIL, mapping: STRICT } as const
 const SET_ASIDE = { ...ASIDE, mapping: STRICT } as const
 const WAITS = 'A later record of the same identity'
-
-/** Breaks after the call that carries the note. */
-function breaksAfter(sent: () => number): FaultHook {
-  return (at) => {
-    if (at === 'afterSend' && sent() > 0) {
-      throw new Error('Broken after the call.')
-    }
-  }
-}
 
 describe.each(ENGINE_DATABASE_KINDS)('what was sent and is sent no more, on %s,', (kind) => {
   const database = useDatabase(kind)
@@ -56,13 +55,17 @@ describe.each(ENGINE_DATABASE_KINDS)('what was sent and is sent no more, on %s,'
     (await stage().person(sync).listRejected()).map(({ reason }) => reason)
 
   /** An older record of the name that was refused, and a newer one that was sent and not answered. */
-  async function sendUnanswered(given: Partial<SyncConfig>): Promise<SeededSync> {
+  async function sendUnanswered(
+    given: Partial<SyncConfig>,
+    rejected: readonly number[] = [],
+    rank = 1,
+  ): Promise<SeededSync> {
     put('old', 0, 'x', '1')
-    rejectNotes(1)
+    rejectNotes(1, ...rejected)
     const sync = await stage().harness.seedSync({ pageSize: 1, ...given })
     await stage().harness.run(sync)
-    put('new', 1, 'x', '2')
-    stage().faults = breaksAfter(() => noted().length)
+    put('new', rank, 'x', '2')
+    stage().faults = breaksWhenever('afterSend', () => noted().length > 0)
     await stage().harness.run(sync, { attemptAllowance: 1 })
     expect(noted()).toEqual([2])
     stage().faults = NEVER
@@ -107,20 +110,6 @@ describe.each(ENGINE_DATABASE_KINDS)('what was sent and is sent no more, on %s,'
       await stage().harness.run(sync)
       expect(await intents(sync)).toBe(0)
     })
-
-    it('keeps it waiting also where the whole source was to be read again', async () => {
-      const sync = await sendUnanswered(HELD)
-      // Its call can still land: what was sent before the reset is not forgotten.
-      await database().rows(sql`update delivery_intent set quiet_at = now() + interval '3 s'`)
-      await stage().person(sync).reset()
-      put('new', 5, 'x', 'bad')
-      put('other', 1, 'y', '9')
-      await stage().harness.run(sync)
-      await stage().passQuietTime(sync)
-      rejectNotes()
-      await stage().harness.run(sync)
-      expect(noted()).toEqual([2])
-    })
   })
 
   it('as its row has moved, keeps an older one waiting until the source has been read to its end', async () => {
@@ -160,6 +149,46 @@ describe.each(ENGINE_DATABASE_KINDS)('what was sent and is sent no more, on %s,'
     expect(noted()).toEqual([2, 1])
   })
 
+  it('as its row is away and comes back to its place, keeps an older one waiting while it cannot be mapped there', async () => {
+    put('filler', 1, 'z', '5')
+    put('held', 3, 'y', '7')
+    const sync = await sendUnanswered({ ...HELD, pageSize: 2 }, [7], 2)
+    stage().source.rows.delete('new')
+    stage().faults = breaksAt('afterCheckpoint', 2)
+    await stage().harness.run(sync, { attemptAllowance: 1 })
+    stage().faults = NEVER
+    put('new', 2, 'x', 'bad')
+    await stage().harness.run(sync)
+    rejectNotes(7)
+    await stage().harness.run(sync)
+    expect(noted()).toEqual([2])
+  })
+
+  it.each([0, 200])(
+    'is remembered by no clock: also where the first run was made by one that is %i hours ahead',
+    async (hours) => {
+      const now = () => new Date(Date.now() + hours * 3_600_000)
+      const id = createIdSource({ ...systemClock, now }, systemRandom).next()
+      put('old', 0, 'x', '1')
+      put('ok', 1, 'z', '9')
+      rejectNotes(1)
+      const sync = await stage().harness.seedSync({ pageSize: 1, ...HELD })
+      expect(await stage().harness.run(sync, { id })).toMatchObject({ status: 'partial' })
+      put('new', 2, 'x', '2')
+      stage().faults = breaksWhenever('afterSend', () => noted().length > 0)
+      await stage().harness.run(sync, { attemptAllowance: 1 })
+      await stage().passQuietTime(sync)
+      put('new', 5, 'x', '3')
+      rejectNotes()
+      stage().faults = breaksAt('afterReadPage')
+      await stage().harness.run(sync, { attemptAllowance: 1 })
+      stage().faults = NEVER
+      expect(noted()).toEqual([2])
+      await stage().harness.run(sync)
+      expect(noted()).toEqual([2, 3])
+    },
+  )
+
   it('as its row is gone, leaves nothing where nothing older waits', async () => {
     const sync = await sendUnanswered(HELD)
     rejectNotes()
@@ -186,6 +215,21 @@ describe.each(ENGINE_DATABASE_KINDS)('what was sent and is sent no more, on %s,'
     expect(noted()).toEqual([2, 3])
   })
 
+  it('as another content of it is refused, is set aside as any other, and keeps an older one waiting', async () => {
+    const sync = await sendUnanswered(SET_ASIDE)
+    put('new', 1, 'x', '3')
+    rejectNotes(1, 3)
+    await stage().harness.run(sync)
+    expect(await stage().states(sync)).toEqual(['quarantined', 'quarantined'])
+    const [old = '', newer = ''] = (await stage().person(sync).listRejected()).map(({ id }) => id)
+    rejectNotes()
+    await stage().redrive(sync, [old])
+    expect(noted()).toEqual([2])
+    await stage().redrive(sync, [newer])
+    expect(noted()).toEqual([2, 3])
+    expect(await stage().states(sync)).toEqual(['superseded', 'delivered'])
+  })
+
   it('as it is refused itself, keeps nothing waiting: the answer says what became of it', async () => {
     const sync = await sendUnanswered(HELD)
     rejectNotes(1, 2)
@@ -196,22 +240,38 @@ describe.each(ENGINE_DATABASE_KINDS)('what was sent and is sent no more, on %s,'
   })
 
   describe('keeps only what may have been written:', () => {
-    /** Two of a call, which nobody answered: one is answered now, and the other one cannot be mapped any more. */
-    it('an answered record of the same call keeps nothing waiting', async () => {
+    /** Two of a call, which nobody answered; an older one of the first is held. */
+    async function sendTogether(): Promise<SeededSync> {
       put('old', 0, 'x', '1')
       put('filler', 1, 'z', '9')
       put('new', 2, 'x', '2')
       put('other', 3, 'y', '8')
       rejectNotes(1)
-      stage().faults = breaksAfter(() => noted().length)
+      stage().faults = breaksWhenever('afterSend', () => noted().length > 0)
       const sync = await stage().harness.seedSync({ ...HELD, pageSize: 2 })
       await stage().harness.run(sync, { attemptAllowance: 1 })
       stage().faults = NEVER
       await stage().passQuietTime(sync)
+      return sync
+    }
+
+    it('an answered record of the same call keeps nothing waiting', async () => {
+      const sync = await sendTogether()
       put('other', 3, 'y', 'bad')
       rejectNotes(1, 2)
       await stage().harness.run(sync)
       rejectNotes(2)
+      await stage().harness.run(sync)
+      expect(noted()).toEqual([2, 1])
+      expect(await places(sync)).toEqual(['{1}'])
+    })
+
+    it('what cannot be mapped keeps nothing waiting for a row of the same call that is gone', async () => {
+      const sync = await sendTogether()
+      stage().source.rows.delete('new')
+      put('other', 3, 'y', 'bad')
+      rejectNotes()
+      await stage().harness.run(sync)
       await stage().harness.run(sync)
       expect(noted()).toEqual([2, 1])
       expect(await places(sync)).toEqual(['{1}'])
@@ -228,7 +288,7 @@ describe.each(ENGINE_DATABASE_KINDS)('what was sent and is sent no more, on %s,'
       const [old = '', ...newer] = (await stage().person(sync).listRejected()).map(({ id }) => id)
       expect(newer).toHaveLength(2)
       rejectNotes()
-      stage().faults = breaksAfter(() => noted().length)
+      stage().faults = breaksWhenever('afterSend', () => noted().length > 0)
       await stage().redrive(sync, newer)
       stage().faults = NEVER
       await stage().passQuietTime(sync)

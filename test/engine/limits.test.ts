@@ -29,6 +29,7 @@ import {
 import { createSignal } from '../support/signal.ts'
 
 const HOUR_MS = 3_600_000
+const PLAIN = { email: { $path: 'email' }, note: { $path: 'note' } }
 const BY_EMAIL = { path: 'PAGE', identityField: 'email' }
 
 describe.runIf(DATABASE_KINDS.includes('postgresql'))('a limit', () => {
@@ -150,6 +151,44 @@ describe.runIf(DATABASE_KINDS.includes('postgresql'))('a limit', () => {
     await (await test.open()).rows(sql`update delivery_intent set quiet_at = now()`)
     expect((await harness.run(sync)).status).toBe('succeeded')
     expect(notesOf(destination, 'x')).toEqual(['new', 'old'])
+  })
+
+  it('of a reset: what was sent without an answer before it is not waited for where it cannot be mapped any more', async () => {
+    await use({ honoursKeys: true })
+    put(0, 'x', '1')
+    put(1, 'x', '2')
+    await harness.startEngine({ faults: breaksAt('afterSend', 2) })
+    const mapping = { ...PLAIN, note: { $number: { value: { $path: 'note' } } } }
+    const sync = await harness.seedSync({ pageSize: 1, objectOptions: BY_EMAIL, mapping })
+    destination.decide(rejecting(({ note }) => Number(note) === 1))
+    await harness.run(sync, { attemptAllowance: 1 })
+    const database = await test.open()
+    await database.rows(sql`update delivery_intent set quiet_at = now()`)
+    await createPerson(database, harness, sync).reset()
+    put(1, 'x', 'no number')
+    destination.always({ kind: 'apply' })
+    expect(await harness.run(sync)).toMatchObject({ status: 'partial' })
+    expect(notesOf(destination, 'x')).toEqual([2, 1])
+  })
+
+  it('of a destination that is asked and never forgets a key: of A, B and A the last is taken for the first', async () => {
+    await use({ honoursKeys: false })
+    await harness.startEngine()
+    const objectOptions = {
+      ...{ ...BY_EMAIL, path: 'RECORD', requestDeadlineMs: 1_000 },
+      ...{ deliveryClass: 'LOOKUP', lookupObject: '/writes/{key}' },
+    }
+    const sync = await harness.seedSync({ objectOptions })
+    const person = createPerson(await test.open(), harness, sync)
+    for (const note of ['A', 'B', 'A']) {
+      put(0, 'x', note)
+      if (destination.calls() === 2) {
+        destination.script({ kind: 'reset' })
+      }
+      expect(await harness.run(sync)).toMatchObject({ status: 'succeeded' })
+      await person.reset()
+    }
+    expect(notesOf(destination, 'x')).toEqual(['A', 'B'])
   })
 
   it('is not set by a clock: a worker that is off by 200 hours delivers, remembers and replays as any other', async () => {

@@ -13,6 +13,8 @@ import { CALM_SETTINGS } from '../support/calm-settings.ts'
 import { ENGINE_DATABASE_KINDS, useDatabase } from '../support/databases.ts'
 import { breaksAt, counts, createHurriedClock, createWaitingClock } from '../support/deliveries.ts'
 import { createEngineHarness, type EngineHarness, republish } from '../support/engine-harness.ts'
+import { createPerson } from '../support/person.ts'
+import { passQuietTime } from '../support/quarantine-stage.ts'
 import {
   type Reaction,
   type RecordingDestination,
@@ -255,6 +257,33 @@ describe.each(ENGINE_DATABASE_KINDS)('a write without an answer, on %s,', (kind)
     expect(await listDoubts(database(), workspaceId, shown)).toMatchObject([
       { cause: 'lookup_moved' },
     ])
+  })
+
+  it('is not compared with what a person settled as delivered: the destination need not have it', async () => {
+    fill(2)
+    let isBroken = true
+    const faults = (at: FaultPoint) => {
+      if (isBroken && at === 'afterReserve') {
+        throw new Error('Broken before it is sent.')
+      }
+    }
+    const clock = createHurriedClock(DEADLINE_MS)
+    await harness.startEngine({ settings: CALM_SETTINGS, clock, faults })
+    const sync = await harness.seedSync(askedAt('/wrong/{key}'))
+    await harness.run(sync, { attemptAllowance: 1 })
+    const moved = await republished(sync, '/writes/{key}')
+    await harness.run(moved, { attemptAllowance: 1 })
+    isBroken = false
+    await passQuietTime(database(), sync)
+    const person = createPerson(database(), harness, moved)
+    const [doubt] = await person.listDoubts()
+    const { intentId = '' } = doubt ?? {}
+    await person.settle({ intentId, position: null, settlement: 'delivered' })
+    expect(await harness.run(moved)).toMatchObject({
+      status: 'succeeded',
+      counters: counts({ read: 2, replayed: 1, written: 1 }),
+    })
+    expect(destination.requests).toHaveLength(1)
   })
 
   it('is written twice by a sync that has confirmed nothing yet, at a place that leads nowhere (the control)', async () => {

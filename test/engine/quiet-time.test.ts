@@ -23,8 +23,10 @@ describe.each(ENGINE_DATABASE_KINDS)(
     let source: ScriptedSource
     let destination: RecordingDestination
     let harness: EngineHarness
+    let faults = breaksAt('afterSend')
 
     beforeEach(async () => {
+      faults = breaksAt('afterSend')
       source = createScriptedSource()
       destination = await startRecordingDestination({ honoursKeys: false })
       harness = createEngineHarness({ database: database(), source, destination })
@@ -37,7 +39,7 @@ describe.each(ENGINE_DATABASE_KINDS)(
     /** Leaves a record in flight whose quiet time is a minute and some seconds, and says when somebody waits for it. */
     async function leaveInFlight() {
       const clock = createWaitingClock(30_000, 67_000)
-      await harness.startEngine({ clock, faults: breaksAt('afterSend') })
+      await harness.startEngine({ clock, faults: (point, runId) => faults(point, runId) })
       source.put(scriptedRow('r0', 0, 'first'))
       const objectOptions = { path: 'PAGE', requestDeadlineMs: 1_000, settlingMs: 60_000 }
       const sync = await harness.seedSync({ pageSize: 1, objectOptions })
@@ -62,6 +64,20 @@ describe.each(ENGINE_DATABASE_KINDS)(
       const runId = await harness.enqueue(sync)
       await clock.waiting
       expect(clock.waits).toHaveLength(1)
+      expect(destination.requests).toHaveLength(1)
+      clock.pass()
+      expect((await harness.waitForEnd(runId)).status).toBe('succeeded')
+      expect(notesOf(destination, 'r0@example.com')).toEqual(['first', 'changed'])
+    })
+
+    it('is followed by a record that has moved only after it, also where the attempt that saw it leave was killed', async () => {
+      const { clock, sync } = await leaveInFlight()
+      source.put(scriptedRow('r0', 5, 'changed'))
+      faults = breaksAt('afterReadPage')
+      await harness.run(sync, { attemptAllowance: 1 })
+      faults = breaksAt('afterClaim', 0)
+      const runId = await harness.enqueue(sync)
+      await clock.waiting
       expect(destination.requests).toHaveLength(1)
       clock.pass()
       expect((await harness.waitForEnd(runId)).status).toBe('succeeded')

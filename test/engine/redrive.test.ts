@@ -10,6 +10,7 @@ import { createSealer } from '../../src/runtime/seal.ts'
 import { ENGINE_DATABASE_KINDS, useDatabase } from '../support/databases.ts'
 import {
   breaksAt,
+  breaksWhenever,
   type Contact,
   counts,
   leftOf,
@@ -17,7 +18,7 @@ import {
   timesSent,
 } from '../support/deliveries.ts'
 import { republish } from '../support/engine-harness.ts'
-import { ASIDE, NONE, POINTS, useQuarantineStage } from '../support/quarantine-stage.ts'
+import { ASIDE, NEVER, NONE, POINTS, useQuarantineStage } from '../support/quarantine-stage.ts'
 import { scriptedRow } from '../support/scripted-source.ts'
 import { newId } from '../support/store-seed.ts'
 
@@ -51,6 +52,24 @@ describe.each(ENGINE_DATABASE_KINDS)('a record that is brought back, on %s,', (k
     const cause = await database().rows(sql`select cause from run where id = ${runId}`)
     expect(cause).toEqual([{ cause: 'redrive' }])
     expect(await harness.run(sync)).toMatchObject({ status: 'succeeded', counters: counts({}) })
+  })
+
+  it('is written again where something else was sent in its place since, and not answered', async () => {
+    await stage().start()
+    const sync = await stage().setAside(['x'], ['x'])
+    stage().faults = breaksWhenever('beforeCheckpoint')
+    await stage().redrive(sync)
+    const note = { $template: '{{note}}, too' }
+    const second = await republish(database(), sync, { mapping: { ...sync.config.mapping, note } })
+    stage().faults = breaksWhenever('afterSend')
+    await stage().harness.run(second, { attemptAllowance: 1 })
+    stage().faults = NEVER
+    await stage().passQuietTime(sync)
+    const { mapping } = sync.config
+    await stage().harness.run(await republish(database(), second, { mapping }))
+    const notes = notesOf(stage().destination, 'x')
+    expect([new Set(notes), notes.at(-1)]).toEqual([new Set(['x', 'x, too']), 'x'])
+    expect(await stage().states(sync)).toEqual(['delivered'])
   })
 
   it('is not written again when its page is read again from the beginning: the ledger knows its key', async () => {

@@ -4,9 +4,8 @@
  */
 import { describe, expect, it } from 'vitest'
 import type { SyncConfig } from '../../src/domain/sync.ts'
-import type { FaultHook } from '../../src/engine/fault-points.ts'
 import { ENGINE_DATABASE_KINDS, useDatabase } from '../support/databases.ts'
-import { breaksAt, counts, leftOf, notesOf } from '../support/deliveries.ts'
+import { breaksAt, breaksWhenever, counts, leftOf, notesOf } from '../support/deliveries.ts'
 import { republish } from '../support/engine-harness.ts'
 import { ASIDE, BY_EMAIL, NEVER, useQuarantineStage } from '../support/quarantine-stage.ts'
 
@@ -16,15 +15,15 @@ const STRICT: SyncConfig['mapping'] = {
   email: { $path: 'email' },
   note: { $number: { value: { $path: 'note' } } },
 }
+/** Rejects the newer of two rows. */
+const STRICT_NEW: SyncConfig['mapping'] = {
+  email: { $path: 'email' },
+  note: { $lookup: { value: { $path: 'note' }, table: { x: 'x' } } },
+}
+const NEVER_MENDED = STRICT_NEW
 /** Tells the contact of one row only. */
 const ONLY_NEW = { $lookup: { value: { $path: 'note' }, table: { new: 'x' } } } as const
 const HELD = { onRejected: 'HOLD', objectOptions: BY_EMAIL } as const
-const BREAKS_AT_EVERY_SEND: FaultHook = (at) => {
-  if (at === 'afterSend') {
-    throw new Error('Broken at every send.')
-  }
-}
-
 describe.each(ENGINE_DATABASE_KINDS)('a record that cannot be mapped, on %s,', (kind) => {
   const database = useDatabase(kind)
   const stage = useQuarantineStage(database)
@@ -127,18 +126,29 @@ describe.each(ENGINE_DATABASE_KINDS)('a record that cannot be mapped, on %s,', (
       expect(await leftOf(database(), sync.syncId)).toEqual({ pages: 0, intents: 0, held: 0 })
     })
 
-    it('and is not set aside, as its page has to remember it', async () => {
+    it.each([
+      ['it stays set aside', NEVER_MENDED],
+      ['it is brought back and delivered', PLAIN],
+    ])('while it is set aside, until %s', async (_, mended) => {
       const { harness, destination } = stage()
-      stage().faults = breaksAt('afterSend')
       await stage().start()
-      stage().put(0, 'x', 'new')
-      const sync = await harness.seedSync({ ...ASIDE })
+      const sync = await stage().setAside(['x'], ['x'], { pageSize: 1 })
+      stage().put(1, 'x', 'new')
+      stage().faults = breaksWhenever('afterSend', () => notesOf(destination, 'x').includes('new'))
       await harness.run(sync, { attemptAllowance: 1 })
-      const strict = await republish(database(), sync, { mapping: STRICT })
-      expect((await harness.run(strict)).counters).toEqual(counts({ read: 1, rejected: 1 }))
-      expect(await stage().states(sync)).toEqual(['held'])
-      await harness.run(await republish(database(), sync, { mapping: PLAIN }))
-      expect(notesOf(destination, 'x')).toEqual(['new', 'new'])
+      stage().faults = NEVER
+      await stage().passQuietTime(sync)
+      const strict = await republish(database(), sync, { mapping: STRICT_NEW })
+      expect((await harness.run(strict)).counters).toEqual(counts({ read: 1, quarantined: 1 }))
+      const [old = '', newer = ''] = (await stage().person(sync).listRejected()).map(({ id }) => id)
+      const later = await republish(database(), strict, { mapping: mended })
+      await stage().redrive(later, [old])
+      expect(notesOf(destination, 'x')).toEqual(['new'])
+      if (mended === PLAIN) {
+        await stage().redrive(later, [newer])
+        expect(await stage().states(sync)).toEqual(['superseded', 'delivered'])
+        expect(notesOf(destination, 'x')).toEqual(['new', 'new'])
+      }
     })
 
     it('while it is brought back', async () => {
@@ -151,7 +161,7 @@ describe.each(ENGINE_DATABASE_KINDS)('a record that cannot be mapped, on %s,', (
       await harness.run(sync)
       stage().rejectNotes()
       const ids = (await stage().person(sync).listRejected()).map(({ id }) => id)
-      stage().faults = BREAKS_AT_EVERY_SEND
+      stage().faults = breaksWhenever('afterSend')
       expect(await stage().redrive(sync, ids.slice(1))).toMatchObject({ status: 'failed' })
       stage().faults = NEVER
       const sent = notesOf(destination, 'x').length

@@ -122,3 +122,12 @@ export async function leftOf(database: Database, syncId: string) {
            (select count(*)::int from held_record where sync_id = ${syncId}) as held`)
   return row ?? { pages: -1, intents: -1, held: -1 }
 }
+
+/** Each attempt breaks where the point is reached, as long as the condition holds. */
+export function breaksWhenever(point: FaultPoint, holds: () => boolean = () => true): FaultHook {
+  return (at) => {
+    if (at === point && holds()) {
+      throw new Error(`Broken at ${point}.`)
+    }
+  }
+}

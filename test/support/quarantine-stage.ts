@@ -98,15 +98,19 @@ export class QuarantineStage {
     return sync
   }
 
-  /** Everything that happened did so an hour earlier. */
-  async passQuietTime({ syncId }: SeededSync): Promise<void> {
-    await this.database.rows(sql`update delivery_intent
-      set reserved_at = reserved_at - interval '1 hour', quiet_at = quiet_at - interval '1 hour'
-      where sync_id = ${syncId}`)
-    await this.database.rows(sql`update attempt
-      set finished_at = attempt.finished_at - interval '1 hour'
-      from run where run.id = attempt.run_id and run.sync_id = ${syncId}`)
+  passQuietTime(sync: SeededSync): Promise<void> {
+    return passQuietTime(this.database, sync)
   }
+}
+
+/** Everything that happened did so an hour earlier. */
+export async function passQuietTime(database: Database, { syncId }: SeededSync): Promise<void> {
+  await database.rows(sql`update delivery_intent
+    set reserved_at = reserved_at - interval '1 hour', quiet_at = quiet_at - interval '1 hour'
+    where sync_id = ${syncId}`)
+  await database.rows(sql`update attempt
+    set finished_at = attempt.finished_at - interval '1 hour'
+    from run where run.id = attempt.run_id and run.sync_id = ${syncId}`)
 }
 
 /** A stage for each test of the enclosing suite. */

@@ -1,0 +1,1 @@
+ALTER TABLE "delivery" ADD COLUMN "is_told" boolean DEFAULT false NOT NULL;
