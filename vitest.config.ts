@@ -4,15 +4,21 @@ import { LongestFirst } from './test/support/longest-first.ts'
 
 const require = createRequire(import.meta.url)
 
-/** What takes long and has a short form in `npm test`; `npm run test:exhaustive` plays all of it. */
-const EXHAUSTIVE = ['test/chaos/interleavings.test.ts']
+/** What has a form of its own in `npm test`, or is left out there; `npm run test:exhaustive` plays all of it. */
+const INTERLEAVINGS = 'test/chaos/interleavings.test.ts'
+const EXHAUSTIVE = [INTERLEAVINGS, 'test/engine/interruptions.test.ts']
 
 export default defineConfig(({ mode }) => ({
   // The runner would load graphql twice (as a module and through require), and it refuses to mix its copies.
   resolve: { alias: [{ find: /^graphql$/, replacement: require.resolve('graphql') }] },
   test: {
     include: mode === 'exhaustive' ? EXHAUSTIVE : ['test/**/*.test.ts'],
-    exclude: ['test/bench/**', 'node_modules/**', ...(mode === 'exhaustive' ? [] : EXHAUSTIVE)],
+    exclude: [
+      'test/bench/**',
+      'node_modules/**',
+      ...(mode === 'exhaustive' ? [] : [INTERLEAVINGS]),
+    ],
+    provide: { isExhaustive: mode === 'exhaustive' },
     globalSetup: ['test/support/global-setup.ts'],
     reporters: ['default', './test/support/closing-line-reporter.ts'],
     pool: 'forks',

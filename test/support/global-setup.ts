@@ -23,6 +23,8 @@ declare module 'vitest' {
     postgresUrl: string | null
     templateName: string | null
     redisUrl: string | null
+    /** All cases of what has a shorter form otherwise: `npm run test:exhaustive`. */
+    isExhaustive: boolean
     /** Where the first test that needs an embedded database leaves a copy of it for the others. */
     embeddedTemplates: string
   }
