@@ -16,6 +16,13 @@ export const ALERT_CLAIM_LIFE_MS = 120_000
 const FIRST_WAIT_MS = 30_000
 const LONGEST_WAIT_MS = 3_600_000
 const GIVE_UP_AFTER_MS = 3 * 24 * 3_600_000
+/**
+ * A channel on which no process was ready to send for so long is gone, with whatever waits for it; one that
+ * comes back after that begins anew.
+ */
+export const ALERT_CHANNEL_GONE_AFTER_MS = GIVE_UP_AFTER_MS
+/** Why a notice was given up that nobody tried any more. */
+export const NOBODY_SENDS = 'No process is configured to send on this channel any more.'
 
 /** What a channel is given to send. */
 export interface AlertNotice {
