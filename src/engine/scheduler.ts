@@ -6,7 +6,7 @@
  * slot: the oldest one starts a run that stands for all of them, marked as catching up. A slot whose run could
  * only fail is refused: a failed run is recorded, before any worker could see it.
  */
-import { announceRuns } from '../coordination/announce.ts'
+import { announceAlerts, announceRuns } from '../coordination/announce.ts'
 import type { Bus } from '../coordination/bus.ts'
 import { failure } from '../domain/failure.ts'
 import { decideTick, readSchedule, type Tick, UNTOLD_SLOT_WAIT_MS } from '../domain/schedule.ts'
@@ -107,6 +107,7 @@ export class Scheduler extends DueRounds<SchedulerOptions> {
         logger.warn('run.refused', { ...tellSlot(slot), runId, code: slot.failure.code })
         if (result.trip) {
           logger.warn('breaker.tripped', result.trip)
+          await announceAlerts(bus)
         }
         await announceRuns(bus, [result.progress])
         return

@@ -179,7 +179,7 @@ class ChannelLoop {
       this.#tell(notice, decision)
       await this.#record(notice, decision, { endsAtMs, stopping })
       if (this.#channel.name === 'log') {
-        // Every alert comes by the log, whoever raised or closed it: whoever watches alerts looks now.
+        // Whoever raised it may have died before it said so: every alert comes by the log.
         await announceAlerts(this.#options.bus)
       }
     }

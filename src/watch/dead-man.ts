@@ -9,6 +9,8 @@
  * (I19); an incident raises one alert, because the database keeps one open at a time; a workspace that gives
  * trouble does not keep the others from being asked.
  */
+import { announceAlerts } from '../coordination/announce.ts'
+import type { Bus } from '../coordination/bus.ts'
 import { type AlertChannel, type NewAlert, silenceIncident } from '../domain/alert.ts'
 import {
   decideCheck,
@@ -28,6 +30,7 @@ import { findCheck, finishCheck, takeCheck } from '../store/watch-checks.ts'
 
 export interface DeadManOptions extends RoundsOptions {
   readonly database: Database
+  readonly bus: Bus
   readonly ids: IdSource
   readonly channels: readonly AlertChannel[]
   /** How long nothing must have succeeded. */
@@ -109,7 +112,7 @@ export class DeadMan extends DueRounds<DeadManOptions> {
   }
 
   async #ask(workspace: AskedWorkspace, nowMs: number, figures: Figures): Promise<void> {
-    const { database, windowMs, channels, logger } = this.options
+    const { database, bus, windowMs, channels, logger } = this.options
     const { workspaceId } = workspace
     const decision = decideSilence(workspace, { nowMs, windowMs })
     switch (decision.kind) {
@@ -125,6 +128,7 @@ export class DeadMan extends DueRounds<DeadManOptions> {
         if (await raiseAlert(database, this.#toAlert(workspace, silence), channels)) {
           figures.raised += 1
           logger.warn('workspace.silent', { workspaceId, silence })
+          await announceAlerts(bus)
         }
         return
       }
@@ -135,6 +139,7 @@ export class DeadMan extends DueRounds<DeadManOptions> {
         if (await closeIncident(database, incident, SILENCE_CLOSINGS[why])) {
           figures.closed += 1
           logger.info('workspace.silence_over', { workspaceId, why })
+          await announceAlerts(bus)
         }
         return
       }

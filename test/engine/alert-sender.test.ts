@@ -2,8 +2,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { announceAlerts } from '../../src/coordination/announce.ts'
 import { createMemoryBus } from '../../src/coordination/memory/bus.ts'
-import type { AlertChannel } from '../../src/domain/alert.ts'
-import type { AlertNotice, SendOutcome } from '../../src/domain/alert-notice.ts'
+import type { SendOutcome } from '../../src/domain/alert-notice.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
 import { AlertSender, type AlertSenderOptions } from '../../src/watch/alert-sender.ts'
 import type { Channel } from '../../src/watch/channels/channel.ts'
@@ -18,37 +17,13 @@ import {
 import { createCutDatabase } from '../support/cut-database.ts'
 import { ENGINE_DATABASE_KINDS, useDatabase } from '../support/databases.ts'
 import { createRecordingLogger, type RecordingLogger } from '../support/recording-logger.ts'
+import { ScriptedChannel, type ScriptedSend, SENT } from '../support/scripted-channel.ts'
 import { createSignal } from '../support/signal.ts'
 
-const SENT: SendOutcome = { kind: 'sent' }
 const REFUSED: SendOutcome = { kind: 'refused', reason: 'It answered with status 400.' }
 const HOUR_MS = 3_600_000
 /** So long that no test lives to see a poll: what is sent was woken for. */
 const NO_POLL_MS = 10 * 60_000
-
-type ScriptedSend = (notice: AlertNotice, signal: AbortSignal) => Promise<SendOutcome>
-
-/** A channel that does as it is told, and keeps what it was given. */
-class ScriptedChannel implements Channel {
-  readonly name: AlertChannel
-  readonly given: AlertNotice[] = []
-  next: ScriptedSend = () => Promise.resolve(SENT)
-
-  constructor(name: AlertChannel) {
-    this.name = name
-  }
-
-  send(notice: AlertNotice, signal: AbortSignal): Promise<SendOutcome> {
-    this.given.push(notice)
-    return this.next(notice, signal)
-  }
-
-  /** Resolves when it has been given so many. */
-  async got(count: number): Promise<readonly AlertNotice[]> {
-    await expect.poll(() => this.given.length, { timeout: 10_000 }).toBeGreaterThanOrEqual(count)
-    return this.given
-  }
-}
 
 describe.each(ENGINE_DATABASE_KINDS)('the sender of alerts on %s', (kind) => {
   const database = useDatabase(kind)
