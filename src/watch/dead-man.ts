@@ -150,11 +150,12 @@ export class DeadMan extends DueRounds<DeadManOptions> {
 
   #toAlert(workspace: AskedWorkspace, silence: Exclude<Silence, 'queue_stuck'>): NewAlert {
     const { windowMs, ids } = this.options
-    const { workspaceId, activeSyncs } = workspace
+    const { workspaceId, activeSyncs, runsInFlight } = workspace
     const activeSince = toText(workspace.activeSinceMs)
     const lastSucceeded = toText(workspace.lastSucceededMs)
     const lastRun = toText(workspace.lastRunMs)
-    const told = { workspaceId, windowMs, activeSyncs, activeSince, lastSucceeded, lastRun }
+    const runs = { lastSucceeded, lastRun, runsInFlight }
+    const told = { workspaceId, windowMs, activeSyncs, activeSince, ...runs }
     return {
       id: ids.next(),
       workspaceId,
@@ -172,6 +173,8 @@ export class DeadMan extends DueRounds<DeadManOptions> {
         activeSince,
         lastSucceededAt: lastSucceeded,
         lastRunAt: lastRun,
+        lastEndedAt: toText(workspace.lastEndedMs),
+        runsInFlight,
       },
     }
   }
