@@ -1,7 +1,7 @@
 /**
  * What becomes of a notice: one message of an alert, on its way to one channel.
  *
- * Invariants: it is tried until the channel took it, or for three days; who may have got an earlier try is
+ * Invariants: it is tried until the channel took it, or for three days and ten times; who may have got an earlier try is
  * told so with the next one.
  */
 
@@ -16,6 +16,8 @@ export const ALERT_CLAIM_LIFE_MS = 120_000
 const FIRST_WAIT_MS = 30_000
 const LONGEST_WAIT_MS = 3_600_000
 const GIVE_UP_AFTER_MS = 3 * 24 * 3_600_000
+/** Some three hours of them: where nothing ran for days, it is not given up at its first try. */
+const LEAST_TRIES = 10
 /**
  * A channel on which no process was ready to send for so long is gone, with whatever waits for it; one that
  * comes back after that begins anew.
@@ -89,7 +91,8 @@ export function decideNotice(outcome: SendOutcome, done: Try): NoticeDecision {
     return { kind: 'mark_sent' }
   }
   const { reason } = outcome
-  if (outcome.kind === 'gone' || done.ageMs >= GIVE_UP_AFTER_MS) {
+  const isTriedOut = done.ageMs >= GIVE_UP_AFTER_MS && done.tries >= LEAST_TRIES
+  if (outcome.kind === 'gone' || isTriedOut) {
     return { kind: 'give_up', reason }
   }
   return {

@@ -41,6 +41,12 @@ describe('a notice', () => {
     expect(at(72 * HOUR_MS)).toEqual({ kind: 'give_up', reason })
   })
 
+  it('is not given up before its tenth try, however old it is: for days nobody may have been there to try', () => {
+    const at = (tries: number) => decideNotice(refused, { ...first, tries, ageMs: 100 * HOUR_MS })
+    expect(at(9).kind).toBe('postpone')
+    expect(at(10).kind).toBe('give_up')
+  })
+
   it('to one who wants nothing any more is given up at once', () => {
     const reason = 'It answered with status 410.'
     expect(decideNotice({ kind: 'gone', reason }, first)).toEqual({ kind: 'give_up', reason })
