@@ -152,8 +152,8 @@ describe('the mail', () => {
   afterEach(() => receiver.close())
   const logger = createRecordingLogger()
   const TO = ['ops@example.com', 'duty@example.com']
-  const open = (smtpUrl = receiver.url) =>
-    createEmailChannel({ smtpUrl, from: 'alerts@example.com', to: TO }, logger)
+  const open = (smtpUrl = receiver.url, needsTls = false) =>
+    createEmailChannel({ smtpUrl, needsTls, from: 'alerts@example.com', to: TO }, logger)
 
   it('says in plain text what happened, to each recipient', async () => {
     const notice = makeNotice({}, { title: 'Customers to CRM is paused' })
@@ -224,6 +224,14 @@ describe('the mail', () => {
       event: 'alert.recipients_refused',
       bindings: { refused: 1 },
     })
+  })
+
+  it('that needs TLS is not given to a server that offers none', async () => {
+    expect(await open(receiver.url, true).send(makeNotice(), noSignal())).toEqual({
+      kind: 'refused',
+      reason: 'The mail server answered 500 (ETLS).',
+    })
+    expect(receiver.mails).toEqual([])
   })
 
   it('to a server that is not there has not arrived', async () => {

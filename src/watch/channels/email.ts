@@ -12,6 +12,8 @@ import type { Channel } from './channel.ts'
 export interface EmailSettings {
   /** `smtp://` or `smtps://`, with user and password where they are needed. */
   readonly smtpUrl: string
+  /** A server that does not offer TLS is given neither login nor message. */
+  readonly needsTls: boolean
   readonly from: string
   readonly to: readonly string[]
 }
@@ -28,8 +30,8 @@ const MAY_REPEAT =
   'This message may reach you twice: it was sent before, and whether it arrived is not known.'
 
 export function createEmailChannel(settings: EmailSettings, logger: Logger): Channel {
-  const { smtpUrl, from, to } = settings
-  const transport = createTransport({ url: smtpUrl, ...TIMEOUTS })
+  const { smtpUrl, needsTls, from, to } = settings
+  const transport = createTransport({ url: smtpUrl, requireTLS: needsTls, ...TIMEOUTS })
   const domain = from.slice(from.lastIndexOf('@') + 1)
   return {
     name: 'email',
