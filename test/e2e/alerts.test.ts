@@ -119,6 +119,20 @@ describe.runIf(HAS_REDIS)('processes that send alerts', { timeout: TIMEOUT_MS },
     expect(new Set(ids).size).toBe(12)
   })
 
+  it('write them to the log, that they opened and that they closed, also where it is silent', async () => {
+    const app = await deployment.start({ ROLE: 'api', LOG_LEVEL: 'silent' })
+    const alert = await raise(database, {}, ['log'])
+    await whenPosted(alert, [{ isSent: true }])
+    await close(database, alert)
+    const events = () =>
+      app
+        .output()
+        .split('\n')
+        .filter((line) => line.startsWith('{'))
+        .map((line) => JSON.parse(line).event)
+    await expect.poll(events, { timeout: 20_000 }).toEqual(['alert.opened', 'alert.closed'])
+  })
+
   it('makes a workspace for operators at the console', async () => {
     const { environment } = deployment
     const made = startScript('src/main.ts', environment, [
