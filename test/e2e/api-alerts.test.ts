@@ -314,6 +314,20 @@ describe('a quiet stream of alerts', () => {
     await stream.leave()
   })
 
+  it('ends where there are too many to keep, and says so', async () => {
+    const workspace = await api().makeWorkspace()
+    const { workspaceId } = workspace
+    await api().database.rows(sql`
+      insert into alert (id, workspace_id, audience, severity, kind, incident, title, message, facts)
+      select gen_random_uuid(), ${workspaceId}::uuid, 'workspace', 'warning', 'workspace_silent',
+             'many:' || n, 'Many', 'There are many.', '{}'
+      from generate_series(1, 5000) as n`)
+    const stream = TRANSPORTS['server-sent events'](api(), workspace)
+    await expect(stream.next()).rejects.toThrow('5,000 alerts or more are open')
+    await api().database.rows(sql`delete from alert where workspace_id = ${workspaceId}::uuid`)
+    await api().bus.whenListeners(0)
+  })
+
   it('ends when its token is revoked', async () => {
     const workspace = await api().makeWorkspace()
     const stream = TRANSPORTS['server-sent events'](api(), workspace)
