@@ -33,6 +33,8 @@ export interface AlertNotice {
   readonly event: AlertEvent
   /** An earlier try may have arrived: its process died on the way, or nobody answered it. */
   readonly isRepetition: boolean
+  /** Whom earlier tries did not reach, when they reached the others; null: it is for all. */
+  readonly remaining: readonly string[] | null
   readonly alert: NoticedAlert
 }
 
@@ -62,6 +64,12 @@ export type SendOutcome =
   | { readonly kind: 'sent' }
   /** It is known not to have arrived. */
   | { readonly kind: 'refused'; readonly reason: string }
+  /** It has arrived at some, and is known not to have at those that remain, who may be reached later. */
+  | {
+      readonly kind: 'sent_in_part'
+      readonly remaining: readonly string[]
+      readonly reason: string
+    }
   /** It may have arrived. */
   | { readonly kind: 'unknown'; readonly reason: string }
   /** Whoever was to get it wants nothing any more. */
@@ -82,6 +90,8 @@ export type NoticeDecision =
       readonly waitMs: number
       /** Whether the next try is a repetition. */
       readonly mayHaveArrived: boolean
+      /** For whom the next try is; null: for the same as this one. */
+      readonly remaining: readonly string[] | null
       readonly reason: string
     }
   | { readonly kind: 'give_up'; readonly reason: string }
@@ -99,6 +109,7 @@ export function decideNotice(outcome: SendOutcome, done: Try): NoticeDecision {
     kind: 'postpone',
     waitMs: Math.min(FIRST_WAIT_MS * 2 ** (done.tries - 1), LONGEST_WAIT_MS),
     mayHaveArrived: outcome.kind === 'unknown' || done.isRepetition,
+    remaining: outcome.kind === 'sent_in_part' ? outcome.remaining : null,
     reason,
   }
 }

@@ -57,9 +57,10 @@ export async function claimNotice(
       from due
       where notice.id = due.id
       returning notice.id, notice.alert_id, notice.event, notice.tries, due.is_repetition,
-                notice.created_at
+                notice.remaining, notice.created_at
     )
     select claimed.id, claimed.event, claimed.tries, claimed.is_repetition as "isRepetition",
+           claimed.remaining,
            floor(extract(epoch from now() - claimed.created_at) * 1000)::float8 as "ageMs",
            alert.id as "alertId", alert.workspace_id as "workspaceId",
            workspace.name as "workspaceName", alert.audience, alert.severity, alert.kind,
@@ -74,8 +75,8 @@ export async function claimNotice(
   if (!row) {
     return null
   }
-  const { id, event, tries, isRepetition, ageMs, alertId, ...alert } = row
-  return { id, event, tries, isRepetition, ageMs, alert: { ...alert, id: alertId } }
+  const { id, event, tries, isRepetition, remaining, ageMs, alertId, ...alert } = row
+  return { id, event, tries, isRepetition, remaining, ageMs, alert: { ...alert, id: alertId } }
 }
 
 function toText(column: string) {
@@ -102,15 +103,18 @@ export async function postponeNotice(
   options: {
     readonly waitMs: number
     readonly mayHaveArrived: boolean
+    /** Null: for whom it was. */
+    readonly remaining: readonly string[] | null
     readonly reason: string
   },
 ): Promise<boolean> {
   const { waitMs, mayHaveArrived, reason } = options
+  const remaining = options.remaining && JSON.stringify(options.remaining)
   const rows = await db.rows(sql`/* alert-notices.postponeNotice */
     update alert_notice
     set due_at = now() + ${waitMs}::float8 * interval '1 millisecond',
         claimed_until = case when ${mayHaveArrived}::boolean then now() end,
-        last_error = ${reason}
+        remaining = coalesce(${remaining}::text::jsonb, remaining), last_error = ${reason}
     where id = ${claim.id}::uuid and tries = ${claim.tries}::integer
       and sent_at is null and given_up_at is null
     returning id`)

@@ -10,6 +10,7 @@ import {
   check,
   index,
   integer,
+  jsonb,
   pgTable,
   text,
   unique,
@@ -85,6 +86,8 @@ export const alertNotice = pgTable(
     /** When it was given up, after so many tries. */
     givenUpAt: instant('given_up_at'),
     lastError: text('last_error'),
+    /** Whom earlier tries did not reach, when they reached the others; null: they reached nobody. */
+    remaining: jsonb('remaining').$type<readonly string[]>(),
     createdAt: instant('created_at').notNull().defaultNow(),
   },
   (table) => [

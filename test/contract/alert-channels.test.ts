@@ -234,6 +234,23 @@ describe('the mail', () => {
     expect(receiver.mails).toEqual([])
   })
 
+  it('that one recipient may not get for the moment is sent to that one alone later', async () => {
+    receiver.refuse('duty@example.com', 451)
+    const channel = open()
+    const outcome = await channel.send(makeNotice(), noSignal())
+    const remaining = ['duty@example.com']
+    expect(outcome).toMatchObject({ kind: 'sent_in_part', remaining })
+    expect(await channel.send(makeNotice({ remaining }), noSignal())).toMatchObject({
+      kind: 'refused',
+    })
+    receiver.refuse('duty@example.com', null)
+    expect(await channel.send(makeNotice({ remaining }), noSignal())).toEqual(SENT)
+    expect(receiver.mails.map(({ to }) => to)).toEqual([['ops@example.com'], remaining])
+    const gone = makeNotice({ remaining: ['left@example.com'] })
+    expect(await channel.send(gone, noSignal())).toEqual(SENT)
+    expect(receiver.mails).toHaveLength(2)
+  })
+
   it('to a server that is not there has not arrived', async () => {
     const { url } = receiver
     const gone = await startMailReceiver()

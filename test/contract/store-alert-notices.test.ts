@@ -46,6 +46,7 @@ describe.each(DATABASE_KINDS)('notices on %s', (kind) => {
       tries: 1,
       ageMs: expect.any(Number),
       isRepetition: false,
+      remaining: null,
       alert: {
         ...told,
         workspaceName: 'Test',
@@ -94,7 +95,7 @@ describe.each(DATABASE_KINDS)('notices on %s', (kind) => {
     async (mayHaveArrived) => {
       await raise(database(), {}, ['webhook'])
       const first = await claim()
-      const postponed = { waitMs: 30_000, mayHaveArrived, reason: 'Not now.' }
+      const postponed = { waitMs: 30_000, mayHaveArrived, remaining: null, reason: 'Not now.' }
       expect(await postponeNotice(database(), first, postponed)).toBe(true)
       await passTime(database(), 29_000)
       expect(await claimNotice(database(), 'webhook')).toBeNull()
@@ -103,12 +104,23 @@ describe.each(DATABASE_KINDS)('notices on %s', (kind) => {
     },
   )
 
+  it('keep for whom they still are, also when a later try reaches nobody', async () => {
+    await raise(database(), {}, ['webhook'])
+    const waiting = { waitMs: 0, mayHaveArrived: false, reason: 'Not now.' }
+    const remaining = ['a@example.com']
+    expect(await postponeNotice(database(), await claim(), { ...waiting, remaining })).toBe(true)
+    const second = await claim()
+    expect(second).toMatchObject({ remaining })
+    await postponeNotice(database(), second, { ...waiting, remaining: null })
+    expect(await claim()).toMatchObject({ remaining, isRepetition: false })
+  })
+
   it('whose claim was lost are changed by nobody who had it', async () => {
     const alert = await raise(database(), {}, ['webhook'])
     const lost = await claim()
     await passTime(database(), CLAIM_LIFE_MS + 1)
     const held = await claim()
-    const postponed = { waitMs: 0, mayHaveArrived: false, reason: 'Not now.' }
+    const postponed = { waitMs: 0, mayHaveArrived: false, remaining: null, reason: 'Not now.' }
     expect(await markNoticeSent(database(), lost)).toBe(false)
     expect(await postponeNotice(database(), lost, postponed)).toBe(false)
     expect(await giveUpNotice(database(), lost, 'Never.')).toBe(false)
@@ -126,7 +138,12 @@ describe.each(DATABASE_KINDS)('notices on %s', (kind) => {
       const opened = await claim()
       await close(database(), alert)
       expect(await claimNotice(database(), 'webhook')).toBeNull()
-      const postponed = { waitMs: 30_000, mayHaveArrived: false, reason: 'Not now.' }
+      const postponed = {
+        waitMs: 30_000,
+        mayHaveArrived: false,
+        remaining: null,
+        reason: 'Not now.',
+      }
       await postponeNotice(database(), opened, postponed)
       expect(await claimNotice(database(), 'webhook')).toBeNull()
       await passTime(database(), 30_001)

@@ -109,6 +109,7 @@ export function makeNotice(
     id: 'c0ffee00-1111-4222-8333-444455556666',
     event: 'opened',
     isRepetition: false,
+    remaining: null,
     ...given,
     alert: {
       id: newId(),
