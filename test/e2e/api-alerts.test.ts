@@ -328,8 +328,11 @@ describe('a quiet stream of alerts', () => {
     await api().bus.whenListeners(0)
   })
 
-  it('ends when its token is revoked', async () => {
-    const workspace = await api().makeWorkspace()
+  it.each([
+    ['token', (test: TestApi) => test.makeWorkspace()],
+    ['operator’s token', makeOperator],
+  ] as const)('ends when its %s is revoked, which sees nothing any more', async (_, make) => {
+    const workspace = await make(api())
     const stream = TRANSPORTS['server-sent events'](api(), workspace)
     await stream.next()
     await revokeToken(api().database, workspace.workspaceId, workspace.tokenId)
@@ -339,6 +342,7 @@ describe('a quiet stream of alerts', () => {
       }
     }
     await expect(watching()).rejects.toThrow('The token was revoked or has expired.')
+    await expect(listIds(workspace.client)).rejects.toMatchObject({ code: 'UNAUTHENTICATED' })
     await api().bus.whenListeners(0)
   })
 })
