@@ -72,7 +72,9 @@ export async function startApp(config: Config, parts: AppParts = {}): Promise<Ap
   const closing: Pick<Service, 'name' | 'stop'>[] = []
   const stop = () => stopAll(closing.splice(0), logger)
   try {
-    const channels = await openChannels(config.alerts, { clock, logger })
+    // Alerts are always in the log: where it is silent, nobody might hear them at all.
+    const alertLog = parts.logger ?? createLogger('info', scrub)
+    const channels = await openChannels(config.alerts, { clock, logger, alertLog })
     await makeDirectories(config)
     const database = await openStore(config)
     closing.push({ name: 'database', stop: () => database.close() })

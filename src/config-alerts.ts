@@ -16,7 +16,15 @@ const SECRET_PREFIX = 'whsec_'
 /** As the Standard Webhooks specification says. */
 const SECRET_BYTES = { least: 24, most: 64 }
 
-const isWithoutLogin = (text: string) => !URL.canParse(text) || new URL(text).username === ''
+/** What cannot be read as an address is another rule's. */
+const holdsFor = (text: string, rule: (url: URL) => boolean) =>
+  !URL.canParse(text) || rule(new URL(text))
+const hasLogin = ({ username, password }: URL) => username !== '' || password !== ''
+const hasHost = ({ hostname }: URL) => hostname !== ''
+/** All else that the address of a mail server may set could undo what is said elsewhere: that TLS is needed. */
+const setsTlsOnly = ({ searchParams }: URL) =>
+  [...searchParams.keys()].every((name) => name.startsWith('tls.'))
+const isOwnMachine = ({ hostname }: URL) => /^(localhost|127(\.\d+){3}|\[::1\])$/i.test(hostname)
 
 const ADDRESS = /^[^\s@<>,;"]+@[^\s@<>,;"]+$/
 const readAddresses = (text: string) => text.split(',').map((address) => address.trim())
@@ -24,7 +32,10 @@ const readAddresses = (text: string) => text.split(',').map((address) => address
 export const ALERT_ENVIRONMENT = {
   ALERT_WEBHOOK_URL: z
     .url({ protocol: /^https?$/, error: 'must be an http:// or https:// address' })
-    .refine(isWithoutLogin, 'must not contain a user or a password')
+    .refine(
+      (text) => holdsFor(text, (url) => !hasLogin(url)),
+      'must not contain a user or a password',
+    )
     .optional(),
   ALERT_WEBHOOK_SECRET: z
     .string()
@@ -35,7 +46,10 @@ export const ALERT_ENVIRONMENT = {
     .optional(),
   SMTP_URL: z
     .url({ protocol: /^smtps?$/, error: 'must be an smtp:// or smtps:// address' })
+    .refine((text) => holdsFor(text, hasHost), 'must name a host, such as smtp://mail.example.com')
+    .refine((text) => holdsFor(text, setsTlsOnly), 'may set nothing after a ? but tls.… options')
     .optional(),
+  SMTP_ALLOW_CLEARTEXT: z.enum(['true', 'false']).default('false'),
   ALERT_EMAIL_FROM: z
     .string()
     .regex(ADDRESS, 'must be an e-mail address, such as alerts@example.com')
@@ -89,10 +103,15 @@ export function toAlertSettings(env: AlertEnvironment): AlertSettings {
     webhook: url !== undefined && secret !== undefined ? { url, secret } : null,
     email:
       smtpUrl !== undefined && from !== undefined && to !== undefined
-        ? { smtpUrl, from, to: readAddresses(to) }
+        ? { smtpUrl, needsTls: needsTls(env, new URL(smtpUrl)), from, to: readAddresses(to) }
         : null,
     sentryDsn: env.SENTRY_DSN ?? null,
   }
+}
+
+/** A login is not sent over a network in the clear, unless whoever runs this says so. */
+function needsTls({ SMTP_ALLOW_CLEARTEXT: allowed }: AlertEnvironment, url: URL): boolean {
+  return hasLogin(url) && !isOwnMachine(url) && allowed === 'false'
 }
 
 /** The channels that a notice is written for. */

@@ -2,6 +2,7 @@
  * Attests the draft: it becomes the version that runs, and the sync becomes active, whoever had paused it. Where
  * that was the breaker, its incident is over.
  */
+import { announceAlerts } from '../coordination/announce.ts'
 import { breakerIncident } from '../domain/alert.ts'
 import { BREAKER_INCIDENT_CLOSING } from '../domain/breaker.ts'
 import { decidePublish, digestConfig } from '../domain/sync.ts'
@@ -45,10 +46,18 @@ export async function publishSync(
       publishDraft(tx, context, actor, known),
     )
     if (result) {
-      return result
+      if (result.hasClosedAlert) {
+        await announceAlerts(context.bus)
+      }
+      return result.published
     }
   }
   throw new ChangedMeanwhile()
+}
+
+interface PublishedDraft {
+  readonly published: PublishSyncResult
+  readonly hasClosedAlert: boolean
 }
 
 /** Null: the draft is not the one that was checked. */
@@ -57,7 +66,7 @@ async function publishDraft(
   context: CommandContext,
   actor: Actor,
   known: StoredSync,
-): Promise<PublishSyncResult | null> {
+): Promise<PublishedDraft | null> {
   const draftDigest = digestConfig(sha256, known.draft)
   const sync = await findSyncForUpdate(tx, actor.workspaceId, known.id)
   if (!sync || digestConfig(sha256, sync.draft) !== draftDigest) {
@@ -70,7 +79,8 @@ async function publishDraft(
     throw new SyncStillPausing()
   }
   if (decision.kind === 'noop' && current) {
-    return { syncId: sync.id, publicationId: current.id, status: 'noop' }
+    const published = { syncId: sync.id, publicationId: current.id, status: 'noop' as const }
+    return { published, hasClosedAlert: false }
   }
   const publicationId = context.ids.next()
   await insertPublication(tx, {
@@ -81,7 +91,7 @@ async function publishDraft(
     publishedBy: actor.tokenName,
   })
   await activateSync(tx, sync.id, publicationId)
-  await closeIncident(tx, breakerIncident(sync.id), BREAKER_INCIDENT_CLOSING)
+  const hasClosedAlert = await closeIncident(tx, breakerIncident(sync.id), BREAKER_INCIDENT_CLOSING)
   const { schedule } = sync.draft
   await placeSlots(tx, sync.id, { schedule, wasActive: sync.status === 'active' })
   await recordDeed(tx, context, actor, {
@@ -95,5 +105,5 @@ async function publishDraft(
     },
     after: { status: 'active', publicationId, versionDigest: draftDigest },
   })
-  return { syncId: sync.id, publicationId, status: 'done' }
+  return { published: { syncId: sync.id, publicationId, status: 'done' }, hasClosedAlert }
 }

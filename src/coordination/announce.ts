@@ -20,7 +20,7 @@ export async function announceRuns(bus: Bus, runs: readonly RunProgress[]): Prom
   }
 }
 
-/** After an alert was acknowledged, or the log has one: the other channels look at once, and whoever watches alerts. */
+/** After an alert was raised, acknowledged or closed: its senders look at once, and whoever watches alerts. */
 export async function announceAlerts(bus: Bus): Promise<void> {
   await bus.publish(ALERT_CHANNEL, {})
 }

@@ -12,8 +12,9 @@
  */
 
 /**
- * `no_run`: none was recorded in the window. `no_success`: runs were, and none succeeded. `queue_stuck`: a run
- * waits and nobody takes it, which is known long before the window is over.
+ * `no_run`: in the window there was none: none was recorded or came to its end, none waits or is under way.
+ * `no_success`: there were runs, and none succeeded. `queue_stuck`: a run waits and nobody takes it, which is known
+ * long before the window is over.
  */
 export const SILENCES = ['no_run', 'no_success', 'queue_stuck'] as const
 export type Silence = (typeof SILENCES)[number]
@@ -79,6 +80,10 @@ export type WorkspaceFacts = {
   readonly lastSucceededMs: number | null
   /** When its newest run was recorded. */
   readonly lastRunMs: number | null
+  /** When the last run came to its end, whatever that was. */
+  readonly lastEndedMs: number | null
+  /** Those that are queued or running. */
+  readonly runsInFlight: number
   /** When the alert of its silence was opened that is open; null: none is. */
   readonly alertedMs: number | null
 }
@@ -103,7 +108,7 @@ export function decideSilence(
   facts: WorkspaceFacts,
   { nowMs, windowMs }: { readonly nowMs: number; readonly windowMs: number },
 ): SilenceDecision {
-  const { activeSinceMs, lastSucceededMs, lastRunMs, alertedMs } = facts
+  const { activeSinceMs, lastSucceededMs, lastRunMs, lastEndedMs, alertedMs } = facts
   if (activeSinceMs === null) {
     return alertedMs === null ? { kind: 'not_asked' } : { kind: 'over', why: 'no_active_sync' }
   }
@@ -115,7 +120,8 @@ export function decideSilence(
   if (nowMs - activeSinceMs < windowMs) {
     return { kind: 'not_asked' }
   }
-  return { kind: 'silent', silence: isInWindow(lastRunMs) ? 'no_success' : 'no_run' }
+  const hadRun = facts.runsInFlight > 0 || isInWindow(lastRunMs) || isInWindow(lastEndedMs)
+  return { kind: 'silent', silence: hadRun ? 'no_success' : 'no_run' }
 }
 
 /** Why an incident of silence is over, as its closing notice says it. */
@@ -132,6 +138,8 @@ export interface ToldSilence {
   readonly activeSince: string
   readonly lastSucceeded: string | null
   readonly lastRun: string | null
+  /** Those that are queued or running. */
+  readonly runsInFlight: number
 }
 
 const CLOSES =
@@ -148,15 +156,21 @@ export function describeSilence(
   const who = `Workspace ${workspaceId} has ${syncs}, the oldest active since ${activeSince}.`
   const success = lastSucceeded === null ? 'none ever has' : `the last one at ${lastSucceeded}`
   if (silence === 'no_run') {
-    const last = lastRun === null ? 'there has never been one' : `the last one at ${lastRun}`
+    const last =
+      lastRun === null ? 'there has never been one' : `the last one was recorded at ${lastRun}`
     return {
       title: `No run is recorded in workspace ${workspaceId}`,
-      message: `${who} No run at all was recorded in the last ${duration} (${last}), so nothing could succeed (${success}). Tajo's operators have to find out why no run comes into being: whether a scheduler is at work, and whether the syncs have a schedule. ${CLOSES}`,
+      message: `${who} No run at all was recorded or came to its end in the last ${duration} (${last}), and none waits or is under way, so nothing could succeed (${success}). Tajo's operators have to find out why no run comes into being: whether a scheduler is at work, and whether the syncs have a schedule. ${CLOSES}`,
     }
   }
+  const { runsInFlight } = told
+  const inFlight =
+    runsInFlight === 0
+      ? 'none is in the queue or under way'
+      : `in the queue or under way: ${runsInFlight}`
   return {
     title: `No run succeeds in workspace ${workspaceId}`,
-    message: `${who} Runs are recorded (the newest at ${lastRun ?? 'an unknown time'}), but none has succeeded in the last ${duration} (${success}). Tajo's operators have to find out whether runs fail, end only in part or are not taken by any worker. ${CLOSES}`,
+    message: `${who} There are runs (the newest recorded at ${lastRun ?? 'an unknown time'}; ${inFlight}), but none has succeeded in the last ${duration} (${success}). Tajo's operators have to find out whether runs fail, end only in part or take too long or are not taken by any worker. ${CLOSES}`,
   }
 }
 

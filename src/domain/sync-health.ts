@@ -12,9 +12,10 @@ import type { PauseCause } from './sync.ts'
 
 /**
  * `late`: it should have run, or a worker should have taken its run. `silent`: nothing has come of its schedule
- * for so long that it will not come by itself. `failing`: its last run failed.
+ * for so long that it will not come by itself. `failing`: its last run failed. `partial`: its last run came to the
+ * end of the source, but not with all records: as with the dead-man check, that is no success.
  */
-export type SyncHealthStatus = 'ok' | 'late' | 'silent' | 'failing' | 'paused'
+export type SyncHealthStatus = 'ok' | 'partial' | 'late' | 'silent' | 'failing' | 'paused'
 
 export interface SyncHealth {
   readonly status: SyncHealthStatus
@@ -36,7 +37,11 @@ export interface SyncHealthFacts {
   /** Null: it runs only when it is asked to. */
   readonly slots: AnchoredSchedule | null
   /** The last run that succeeded or was partial. */
-  readonly lastAlive: { readonly isPartial: boolean; readonly finishedMs: number } | null
+  readonly lastAlive: {
+    readonly finishedMs: number
+    /** When the first of the partial runs ended after which none has succeeded; null: it succeeded. */
+    readonly partialSinceMs: number | null
+  } | null
   /** The first and the last run that failed after it, and since it was activated. */
   readonly failures: { readonly firstMs: number; readonly last: Failure } | null
   readonly inFlight:
@@ -83,7 +88,12 @@ function decide(parts: SyncHealthParts, facts: SyncHealthFacts): SyncHealth {
       why: toSentence(describeFailure(failures.last)),
     }
   }
-  return decideWaiting(parts, facts) ?? decideLateness(parts, facts) ?? toHealthy(parts, facts)
+  return (
+    decideWaiting(parts, facts) ??
+    decideLateness(parts, facts) ??
+    decidePartial(parts, facts) ??
+    toHealthy(parts, facts)
+  )
 }
 
 /** A run that nobody takes: late at the least, and silent when its slots say so. */
@@ -131,18 +141,28 @@ function silentAfterMs(cron: CronEngine, slots: AnchoredSchedule, missedMs: numb
   return Math.max(LEAST_SILENT_MS, Math.min(MOST_SILENT_MS, SILENT_AFTER_GAPS * gapMs))
 }
 
+/** Records stay behind, run after run, and nothing is late or fails: somebody has to look at them. */
+function decidePartial(parts: SyncHealthParts, facts: SyncHealthFacts): SyncHealth | null {
+  const { lastAlive, activatedMs } = facts
+  if (!lastAlive || lastAlive.partialSinceMs === null || lastAlive.finishedMs < activatedMs) {
+    return null
+  }
+  return {
+    status: 'partial',
+    sinceMs: Math.max(activatedMs, lastAlive.partialSinceMs),
+    why: `Its last run ended at ${parts.tell(lastAlive.finishedMs)}, with some records not delivered.`,
+  }
+}
+
 function toHealthy(parts: SyncHealthParts, facts: SyncHealthFacts): SyncHealth {
   const { activatedMs, lastAlive, slots } = facts
-  if (lastAlive) {
-    const { finishedMs, isPartial } = lastAlive
-    const at = parts.tell(finishedMs)
-    const why = isPartial
-      ? `Its last run ended at ${at}, with some records not delivered.`
-      : `Its last run succeeded at ${at}.`
+  if (lastAlive?.partialSinceMs === null) {
+    const { finishedMs } = lastAlive
+    const why = `Its last run succeeded at ${parts.tell(finishedMs)}.`
     return { status: 'ok', sinceMs: Math.max(activatedMs, finishedMs), why }
   }
   const why = slots
-    ? 'It has not run yet, and its first run is not late.'
+    ? 'It has not run yet since it was published or resumed, and its first run is not late.'
     : 'It runs only when it is asked to, and no run has failed.'
   return { status: 'ok', sinceMs: activatedMs, why }
 }

@@ -5,6 +5,8 @@
  * again until it is recorded or the run turns out to be another's, but not past a drain's deadline. A failure
  * is recorded together with what follows from it for the sync (I18).
  */
+import { announceAlerts } from '../coordination/announce.ts'
+import type { Bus } from '../coordination/bus.ts'
 import type { Failure } from '../domain/failure.ts'
 import { failure } from '../domain/failure.ts'
 import type { RunProgress } from '../domain/progress.ts'
@@ -34,6 +36,7 @@ export type RunEnd =
 
 export interface EndRunParts extends KeepTryingParts {
   readonly database: Database
+  readonly bus: Bus
   readonly ids: IdSource
   readonly settings: { readonly retry: RetryPolicy; readonly breaker: BreakerSettings }
   readonly claimed: ClaimedRun
@@ -77,9 +80,12 @@ async function recordEndOfSource(
 ): Promise<RunProgress | null> {
   const decision = decideEnd(totals)
   if (decision.verb === 'complete') {
-    const progress = await completeRun(parts.database, parts.holder, decision.status)
+    const completed = await completeRun(parts.database, parts.holder, decision.status)
     parts.logger.info('run.completed', { runId: parts.holder.runId, status: decision.status })
-    return progress
+    if (completed?.hasEndedSilence) {
+      await announceAlerts(parts.bus)
+    }
+    return completed?.progress ?? null
   }
   return recordFailure(parts, failure(decision.code, { step: 'writing' }), null)
 }
@@ -125,6 +131,7 @@ async function recordFailed(parts: EndRunParts, told: Failure): Promise<RunProgr
   const failed = await recordWithBreaker(database, settings, (tx) => failRun(tx, holder, told))
   if (failed?.trip) {
     logger.warn('breaker.tripped', failed.trip)
+    await announceAlerts(parts.bus)
   }
   return failed?.recorded ?? null
 }

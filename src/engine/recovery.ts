@@ -6,6 +6,7 @@
  * that was set, makes nobody silent. A run that its own worker has dropped (the claim's answer was lost,
  * the attempt broke) is found the same way.
  */
+import { announceAlerts } from '../coordination/announce.ts'
 import { type Bus, runChannel, WAKE_CHANNEL } from '../coordination/bus.ts'
 import { type Failure, failure } from '../domain/failure.ts'
 import { progressToMessage, type RunProgress } from '../domain/progress.ts'
@@ -138,6 +139,7 @@ export class Recovery implements Service {
     logger.warn('run.recovered', { runId, workerId, decision, takeOvers: takeOvers + 1 })
     if (done.trip) {
       logger.warn('breaker.tripped', done.trip)
+      await announceAlerts(this.#options.bus)
     }
     await this.#announce(done.progress)
   }

@@ -7,7 +7,7 @@
  * only fail is refused: a failed run is recorded, before any worker could see it. One that only this process cannot
  * tell is no failure of the sync: it is left to the others, for some minutes.
  */
-import { announceRuns } from '../coordination/announce.ts'
+import { announceAlerts, announceRuns } from '../coordination/announce.ts'
 import type { Bus } from '../coordination/bus.ts'
 import { failure } from '../domain/failure.ts'
 import { decideTick, decideUntold, readSchedule, type Tick } from '../domain/schedule.ts'
@@ -127,6 +127,7 @@ export class Scheduler extends DueRounds<SchedulerOptions> {
         logger.warn('run.refused', { ...tellSlot(slot), runId, code: slot.failure.code })
         if (result.trip) {
           logger.warn('breaker.tripped', result.trip)
+          await announceAlerts(bus)
         }
         await announceRuns(bus, [result.progress])
         return

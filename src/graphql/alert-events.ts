@@ -1,4 +1,5 @@
 /** The subscription that tells of alerts. */
+import { GraphQLError } from 'graphql'
 import { listMovingAlerts, type MovingAlert } from '../store/history/alerts.ts'
 import { builder } from './builder.ts'
 import { type ApiContext, getActor, unauthenticated } from './context.ts'
@@ -67,7 +68,10 @@ function subscribe(context: ApiContext): AsyncIterableIterator<AlertStreamEvent>
 }
 
 const READ_AT_ONCE = 500
+/** Each stream keeps what it has told of, and reads all of it at each change. */
+const MAX_WATCHED = 5_000
 
+/** Throws TOO_MANY_ALERTS: to tell of some only would be to lose the others. */
 async function readAll(context: ApiContext, withinMs: number): Promise<readonly MovingAlert[]> {
   const { database } = context.parts
   const alerts: MovingAlert[] = []
@@ -78,6 +82,12 @@ async function readAll(context: ApiContext, withinMs: number): Promise<readonly 
     alerts.push(...read)
     if (read.length < READ_AT_ONCE) {
       return alerts
+    }
+    if (alerts.length >= MAX_WATCHED) {
+      throw new GraphQLError(
+        `${MAX_WATCHED.toLocaleString('en')} alerts or more are open or have just changed: list them with the query "alerts", and watch them again when there are fewer.`,
+        { extensions: { code: 'TOO_MANY_ALERTS' } },
+      )
     }
   }
 }

@@ -10,7 +10,16 @@ import { COLLECT_ONLY, SyncType } from './nodes.ts'
 const SyncHealthStatusEnum = builder.enumType('SyncHealthStatus', {
   description: 'How a sync is doing, measured by its own schedule.',
   values: {
-    OK: { value: 'ok', description: 'A run is under way, or nothing is late and nothing failed.' },
+    OK: {
+      value: 'ok',
+      description:
+        'A run is under way, or nothing is late and the last run that ended succeeded, or none has ended yet.',
+    },
+    PARTIAL: {
+      value: 'partial',
+      description:
+        'Nothing is late, and the last run that ended was `PARTIAL`: it left records behind that were rejected, are in doubt or were set aside. It goes on like that until somebody mends them.',
+    },
     LATE: {
       value: 'late',
       description:
@@ -35,7 +44,7 @@ const SyncHealthType = builder.objectRef<HealthOfSync>('SyncHealth').implement({
     since: t.field({
       type: 'DateTime',
       description:
-        'Since when: the first run that failed, the time at which it was to run, the pause; of what is well, the last sign of it.',
+        'Since when: the first run that failed or was partial, the time at which it was to run, the pause; of what is well, the last sign of it.',
       resolve: ({ sinceMs }) => instantAt(sinceMs),
     }),
     why: t.exposeString('why', { description: 'Why, in one sentence.' }),

@@ -1,12 +1,19 @@
 /**
- * The notices that are due, and what became of them.
+ * The notices that are due, and what became of them; and which channels there are to send them on.
  *
  * Invariants: a notice is one process's at a time, and the database alone says whose; whoever lost it changes
- * nothing of it. That an alert is over is told nobody before that it opened was, or was given up.
+ * nothing of it. That an alert is over is told nobody before that it opened was, or was given up. A channel is
+ * told of every alert that opens or is open while it is there, whatever the process that raised it knew of it.
  */
 import { sql } from 'drizzle-orm'
-import type { AlertChannel } from '../domain/alert.ts'
-import { ALERT_CLAIM_LIFE_MS, type AlertNotice, type NoticedAlert } from '../domain/alert-notice.ts'
+import type { AlertChannel, AlertEvent } from '../domain/alert.ts'
+import {
+  ALERT_CHANNEL_GONE_AFTER_MS,
+  ALERT_CLAIM_LIFE_MS,
+  type AlertNotice,
+  NOBODY_SENDS,
+  type NoticedAlert,
+} from '../domain/alert-notice.ts'
 import type { Handle } from './database.ts'
 
 export interface ClaimedNotice extends AlertNotice {
@@ -50,9 +57,10 @@ export async function claimNotice(
       from due
       where notice.id = due.id
       returning notice.id, notice.alert_id, notice.event, notice.tries, due.is_repetition,
-                notice.created_at
+                notice.remaining, notice.created_at
     )
     select claimed.id, claimed.event, claimed.tries, claimed.is_repetition as "isRepetition",
+           claimed.remaining,
            floor(extract(epoch from now() - claimed.created_at) * 1000)::float8 as "ageMs",
            alert.id as "alertId", alert.workspace_id as "workspaceId",
            workspace.name as "workspaceName", alert.audience, alert.severity, alert.kind,
@@ -67,8 +75,8 @@ export async function claimNotice(
   if (!row) {
     return null
   }
-  const { id, event, tries, isRepetition, ageMs, alertId, ...alert } = row
-  return { id, event, tries, isRepetition, ageMs, alert: { ...alert, id: alertId } }
+  const { id, event, tries, isRepetition, remaining, ageMs, alertId, ...alert } = row
+  return { id, event, tries, isRepetition, remaining, ageMs, alert: { ...alert, id: alertId } }
 }
 
 function toText(column: string) {
@@ -95,15 +103,18 @@ export async function postponeNotice(
   options: {
     readonly waitMs: number
     readonly mayHaveArrived: boolean
+    /** Null: for whom it was. */
+    readonly remaining: readonly string[] | null
     readonly reason: string
   },
 ): Promise<boolean> {
   const { waitMs, mayHaveArrived, reason } = options
+  const remaining = options.remaining && JSON.stringify(options.remaining)
   const rows = await db.rows(sql`/* alert-notices.postponeNotice */
     update alert_notice
     set due_at = now() + ${waitMs}::float8 * interval '1 millisecond',
         claimed_until = case when ${mayHaveArrived}::boolean then now() end,
-        last_error = ${reason}
+        remaining = coalesce(${remaining}::text::jsonb, remaining), last_error = ${reason}
     where id = ${claim.id}::uuid and tries = ${claim.tries}::integer
       and sent_at is null and given_up_at is null
     returning id`)
@@ -119,4 +130,88 @@ export async function giveUpNotice(db: Handle, claim: Claim, reason: string): Pr
       and sent_at is null and given_up_at is null
     returning id`)
   return rows.length > 0
+}
+
+/** So much older than its last mark a channel may look at most: a mark a poll would be a write a poll. */
+const SERVED_TO_MS = 60_000
+
+/**
+ * Says that this process is ready to send on the channel, and writes the notices that it lacks: who raised the
+ * alert may not have known of the channel. A channel that is new is told what is open and not what was over
+ * before it came. Of the last days only: what is older would be given up. Returns how many it wrote.
+ */
+export async function serveChannel(db: Handle, channel: AlertChannel): Promise<number> {
+  const [row] = await db.rows<{ readonly written: number }>(sql`/* alert-notices.serveChannel */
+    with served as (
+      insert into alert_channel (name)
+      values (${channel})
+      on conflict (name) do update
+      set served_at = now(),
+          since = case when alert_channel.served_at < ${goneSince()} then now()
+                       else alert_channel.since end
+      where alert_channel.served_at
+            < now() - ${SERVED_TO_MS}::float8 * interval '1 millisecond'
+      returning since
+    ),
+    present as (
+      select since from served
+      union all
+      select since from alert_channel where name = ${channel} and not exists (select from served)
+    ),
+    opened as (
+      insert into alert_notice (alert_id, event, channel)
+      select alert.id, 'opened', ${channel}
+      from alert
+      cross join present
+      where (alert.closed_at is null
+             or (alert.closed_at >= ${goneSince()} and alert.opened_at >= present.since))
+        and not exists (${noticeOf('opened', channel)})
+      on conflict (alert_id, event, channel) do nothing
+      returning alert_id
+    ),
+    closed as (
+      insert into alert_notice (alert_id, event, channel)
+      select alert.id, 'closed', ${channel}
+      from alert
+      where alert.closed_at >= ${goneSince()}
+        and (exists (${noticeOf('opened', channel)}) or alert.id in (select alert_id from opened))
+        and not exists (${noticeOf('closed', channel)})
+      on conflict (alert_id, event, channel) do nothing
+      returning alert_id
+    )
+    select ((select count(*) from opened) + (select count(*) from closed))::integer as written`)
+  return row?.written ?? 0
+}
+
+/** Part of a statement: the channel's notice of the row of `alert`. */
+function noticeOf(event: AlertEvent, channel: AlertChannel) {
+  return sql`
+    select from alert_notice as notice
+    where notice.alert_id = alert.id and notice.event = ${event} and notice.channel = ${channel}`
+}
+
+function goneSince() {
+  return sql`now() - ${ALERT_CHANNEL_GONE_AFTER_MS}::float8 * interval '1 millisecond'`
+}
+
+export type AbandonedChannel = { readonly channel: AlertChannel; readonly notices: number }
+
+/** Gives up what has waited for days on channels that no process has served for as long. */
+export function abandonNotices(db: Handle): Promise<readonly AbandonedChannel[]> {
+  return db.rows<AbandonedChannel>(sql`/* alert-notices.abandonNotices */
+    with abandoned as (
+      update alert_notice as notice
+      set given_up_at = now(), claimed_until = null, last_error = ${NOBODY_SENDS}
+      where notice.sent_at is null and notice.given_up_at is null
+        and notice.created_at < ${goneSince()}
+        and (notice.claimed_until is null or notice.claimed_until <= now())
+        and not exists (
+          select from alert_channel
+          where alert_channel.name = notice.channel and alert_channel.served_at >= ${goneSince()})
+      returning notice.channel
+    )
+    select channel, count(*)::integer as notices
+    from abandoned
+    group by channel
+    order by channel`)
 }

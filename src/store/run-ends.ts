@@ -22,6 +22,12 @@ export interface RunHolder {
   readonly epoch: number
 }
 
+export interface CompletedRun {
+  readonly progress: RunProgress
+  /** Whether an alert was closed by it. */
+  readonly hasEndedSilence: boolean
+}
+
 /**
  * running → succeeded or partial. A success takes the runs that it retried out of the DLQ, and ends the silence
  * of its workspace (I19): the alert is closed with it, and who was told of it is told so.
@@ -30,8 +36,10 @@ export async function completeRun(
   db: Handle,
   holder: RunHolder,
   status: 'succeeded' | 'partial',
-): Promise<RunProgress | null> {
-  const [row] = await db.rows<ProgressRow>(sql`/* runEnds.completeRun */
+): Promise<CompletedRun | null> {
+  const [row] = await db.rows<
+    ProgressRow & { readonly hasEndedSilence: boolean }
+  >(sql`/* runEnds.completeRun */
     with recursive held as (${heldRun(holder)}),
     ended as (
       update run
@@ -65,8 +73,8 @@ export async function completeRun(
     ),
     broken as (${closeAlert(sql`succeeded.incident`, { closing: SILENCE_CLOSINGS.succeeded, of: sql`succeeded` })}),
     noticed as (${noticeClosing(sql`broken`)})
-    select * from ended`)
-  return row ? toProgress(row) : null
+    select ended.*, exists (select from broken) as "hasEndedSilence" from ended`)
+  return row ? { progress: toProgress(row), hasEndedSilence: row.hasEndedSilence } : null
 }
 
 /** running → failed. */

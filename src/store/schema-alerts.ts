@@ -1,5 +1,6 @@
 /**
- * The tables of the watchmen: alerts, what of them has been sent where, and when each check ran.
+ * The tables of the watchmen: alerts, what of them has been sent where, which channels there are, and when each
+ * check ran.
  *
  * Invariants that the database itself keeps: one open alert an incident, whatever Redis has forgotten and
  * however many processes raise it; one notice for each alert, event and channel.
@@ -9,6 +10,7 @@ import {
   check,
   index,
   integer,
+  jsonb,
   pgTable,
   text,
   unique,
@@ -54,6 +56,9 @@ export const alert = pgTable(
   (table) => [
     uniqueIndex('alert_open_incident').on(table.incident).where(sql`closed_at is null`),
     index('alert_of_workspace').on(table.workspaceId, table.id),
+    index('alert_open').on(table.id).where(sql`closed_at is null`),
+    index('alert_closed').on(table.closedAt).where(sql`closed_at is not null`),
+    index('alert_acknowledged').on(table.acknowledgedAt).where(sql`acknowledged_at is not null`),
     check('alert_audience', oneOf('audience', "'tajo', 'workspace'")),
     check('alert_severity', oneOf('severity', "'critical', 'warning'")),
     check('alert_closed_iff_closing', sql`(closed_at is null) = (closing is null)`),
@@ -81,6 +86,8 @@ export const alertNotice = pgTable(
     /** When it was given up, after so many tries. */
     givenUpAt: instant('given_up_at'),
     lastError: text('last_error'),
+    /** Whom earlier tries did not reach, when they reached the others; null: they reached nobody. */
+    remaining: jsonb('remaining').$type<readonly string[]>(),
     createdAt: instant('created_at').notNull().defaultNow(),
   },
   (table) => [
@@ -92,6 +99,19 @@ export const alertNotice = pgTable(
     check('alert_notice_channel', oneOf('channel', "'log', 'webhook', 'email', 'sentry'")),
     check('alert_notice_one_end', sql`sent_at is null or given_up_at is null`),
   ],
+)
+
+/** A channel that some process sends on, or did: which ones those are, no process knows of the others. */
+export const alertChannel = pgTable(
+  'alert_channel',
+  {
+    name: text('name').$type<AlertChannel>().primaryKey(),
+    /** Since when it has been there without a gap of days: what was over before is not told on it. */
+    since: instant('since').notNull().defaultNow(),
+    /** When a process last was ready to send on it, to the minute. */
+    servedAt: instant('served_at').notNull().defaultNow(),
+  },
+  () => [check('alert_channel_name', oneOf('name', "'log', 'webhook', 'email', 'sentry'"))],
 )
 
 /** When a check that runs once a slot across all processes last ran, and what came of it. */

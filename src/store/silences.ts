@@ -30,7 +30,8 @@ export function listWorkspaceFacts(
     select asked.id as "workspaceId", active.syncs as "activeSyncs",
            ${msOf('active.since')} as "activeSinceMs",
            ${msOf('succeeded.finished_at')} as "lastSucceededMs",
-           ${msOf('newest.created_at')} as "lastRunMs", ${msOf('alert.opened_at')} as "alertedMs"
+           ${msOf('newest.created_at')} as "lastRunMs", ${msOf('last.ended_at')} as "lastEndedMs",
+           last.in_flight as "runsInFlight", ${msOf('alert.opened_at')} as "alertedMs"
     from (select id
           from workspace
           where ${after}::uuid is null or id > ${after}::uuid
@@ -52,6 +53,19 @@ export function listWorkspaceFacts(
       where workspace_id = asked.id
       order by id desc
       limit 1) as newest on true
+    cross join lateral (
+      -- A sync at a time, by the indexes of its runs: run_finished and run_in_flight.
+      select max(ended.finished_at) as ended_at, count(in_flight.id)::integer as in_flight
+      from sync
+      left join lateral (
+        select finished_at
+        from run
+        where sync_id = sync.id and finished_at is not null
+        order by finished_at desc
+        limit 1) as ended on true
+      left join run as in_flight
+        on in_flight.sync_id = sync.id and in_flight.status in ('queued', 'running')
+      where sync.workspace_id = asked.id) as last
     left join alert on alert.incident = ${silenceIncident('')}::text || asked.id
       and alert.closed_at is null
     order by asked.id`)

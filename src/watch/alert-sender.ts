@@ -5,7 +5,8 @@
  * what failed is tried again; and what is due is in the database, so that any process sends it, whoever wrote
  * it and whoever died. Invariants: a notice is sent by one process at a time, which the database decides; who
  * has sent one keeps trying to say so as long as it is its own, so that only a death on the way (or a stop as
- * long) sends it a second time; the second time it says so.
+ * long) sends it a second time; the second time it says so. What a channel is to be told does not depend on the
+ * process that raised the alert: before it sends, a loop adds what its channel lacks.
  */
 import { announceAlerts } from '../coordination/announce.ts'
 import { ALERT_CHANNEL, type Bus, type Unsubscribe } from '../coordination/bus.ts'
@@ -20,14 +21,16 @@ import { scrub } from '../domain/scrub.ts'
 import { unreachable } from '../runtime/assert.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { describeError, type Logger } from '../runtime/logger.ts'
-import type { Service } from '../runtime/service.ts'
+import { PeriodicService, type Service } from '../runtime/service.ts'
 import { WakeUp } from '../runtime/wake-up.ts'
 import {
+  abandonNotices,
   type ClaimedNotice,
   claimNotice,
   giveUpNotice,
   markNoticeSent,
   postponeNotice,
+  serveChannel,
 } from '../store/alert-notices.ts'
 import type { Database } from '../store/database.ts'
 import type { Channel } from './channels/channel.ts'
@@ -42,18 +45,30 @@ export interface AlertSenderOptions {
   readonly pollMs: number
   /** Longest that one try may take. */
   readonly sendDeadlineMs?: number
+  /** How often it looks for channels that nobody sends on. */
+  readonly abandonEveryMs?: number
 }
+
+const ABANDON_EVERY_MS = 3_600_000
 
 export class AlertSender implements Service {
   readonly name = 'alert-sender'
   readonly #options: AlertSenderOptions
   readonly #loops: readonly ChannelLoop[]
+  readonly #abandoning: PeriodicService
+  #hasLooked = false
   #unsubscribe: Unsubscribe | null = null
   #stopListeningForGaps: (() => void) | null = null
 
   constructor(options: AlertSenderOptions) {
     this.#options = options
     this.#loops = options.channels.map((channel) => new ChannelLoop(channel, options))
+    this.#abandoning = new PeriodicService({
+      ...options,
+      name: this.name,
+      intervalMs: options.abandonEveryMs ?? ABANDON_EVERY_MS,
+      round: () => this.#abandon(),
+    })
   }
 
   async start(): Promise<void> {
@@ -68,13 +83,25 @@ export class AlertSender implements Service {
     for (const loop of this.#loops) {
       loop.start()
     }
+    this.#abandoning.start()
   }
 
   /** What is being sent is sent, and marked; nothing else is begun. */
   async stop(): Promise<void> {
     this.#stopListeningForGaps?.()
     await this.#unsubscribe?.()
-    await Promise.all(this.#loops.map((loop) => loop.stop()))
+    await Promise.all([this.#abandoning.stop(), ...this.#loops.map((loop) => loop.stop())])
+  }
+
+  /** Not at its start: after days in which nothing ran, the other processes may start after this one. */
+  async #abandon(): Promise<void> {
+    if (!this.#hasLooked) {
+      this.#hasLooked = true
+      return
+    }
+    for (const { channel, notices } of await abandonNotices(this.#options.database)) {
+      this.#options.logger.error('alert.channel_abandoned', { channel, notices })
+    }
   }
 }
 
@@ -113,6 +140,7 @@ class ChannelLoop {
     const { clock, logger, pollMs } = this.#options
     while (!stopping.aborted) {
       try {
+        await this.#addMissing()
         await this.#sendDue(stopping)
       } catch (error) {
         logger.error('alert.round_failed', { channel: this.#channel.name }, error)
@@ -120,6 +148,20 @@ class ChannelLoop {
       if (!stopping.aborted) {
         await this.#wakeUp.wait(clock, pollMs)
       }
+    }
+  }
+
+  /** What is due is sent also where this cannot be done. */
+  async #addMissing(): Promise<void> {
+    const { database, logger } = this.#options
+    const { name: channel } = this.#channel
+    try {
+      const notices = await serveChannel(database, channel)
+      if (notices > 0) {
+        logger.info('alert.notices_added', { channel, notices })
+      }
+    } catch (error) {
+      logger.error('alert.notices_not_added', { channel }, error)
     }
   }
 
@@ -137,7 +179,7 @@ class ChannelLoop {
       this.#tell(notice, decision)
       await this.#record(notice, decision, { endsAtMs, stopping })
       if (this.#channel.name === 'log') {
-        // Every alert comes by the log, whoever raised or closed it: whoever watches alerts looks now.
+        // Whoever raised it may have died before it said so: every alert comes by the log.
         await announceAlerts(this.#options.bus)
       }
     }

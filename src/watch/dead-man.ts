@@ -9,6 +9,8 @@
  * (I19); an incident raises one alert, because the database keeps one open at a time; a workspace that gives
  * trouble does not keep the others from being asked.
  */
+import { announceAlerts } from '../coordination/announce.ts'
+import type { Bus } from '../coordination/bus.ts'
 import { type AlertChannel, type NewAlert, silenceIncident } from '../domain/alert.ts'
 import {
   decideCheck,
@@ -28,6 +30,7 @@ import { findCheck, finishCheck, takeCheck } from '../store/watch-checks.ts'
 
 export interface DeadManOptions extends RoundsOptions {
   readonly database: Database
+  readonly bus: Bus
   readonly ids: IdSource
   readonly channels: readonly AlertChannel[]
   /** How long nothing must have succeeded. */
@@ -109,7 +112,7 @@ export class DeadMan extends DueRounds<DeadManOptions> {
   }
 
   async #ask(workspace: AskedWorkspace, nowMs: number, figures: Figures): Promise<void> {
-    const { database, windowMs, channels, logger } = this.options
+    const { database, bus, windowMs, channels, logger } = this.options
     const { workspaceId } = workspace
     const decision = decideSilence(workspace, { nowMs, windowMs })
     switch (decision.kind) {
@@ -125,6 +128,7 @@ export class DeadMan extends DueRounds<DeadManOptions> {
         if (await raiseAlert(database, this.#toAlert(workspace, silence), channels)) {
           figures.raised += 1
           logger.warn('workspace.silent', { workspaceId, silence })
+          await announceAlerts(bus)
         }
         return
       }
@@ -135,6 +139,7 @@ export class DeadMan extends DueRounds<DeadManOptions> {
         if (await closeIncident(database, incident, SILENCE_CLOSINGS[why])) {
           figures.closed += 1
           logger.info('workspace.silence_over', { workspaceId, why })
+          await announceAlerts(bus)
         }
         return
       }
@@ -145,11 +150,12 @@ export class DeadMan extends DueRounds<DeadManOptions> {
 
   #toAlert(workspace: AskedWorkspace, silence: Exclude<Silence, 'queue_stuck'>): NewAlert {
     const { windowMs, ids } = this.options
-    const { workspaceId, activeSyncs } = workspace
+    const { workspaceId, activeSyncs, runsInFlight } = workspace
     const activeSince = toText(workspace.activeSinceMs)
     const lastSucceeded = toText(workspace.lastSucceededMs)
     const lastRun = toText(workspace.lastRunMs)
-    const told = { workspaceId, windowMs, activeSyncs, activeSince, lastSucceeded, lastRun }
+    const runs = { lastSucceeded, lastRun, runsInFlight }
+    const told = { workspaceId, windowMs, activeSyncs, activeSince, ...runs }
     return {
       id: ids.next(),
       workspaceId,
@@ -167,6 +173,8 @@ export class DeadMan extends DueRounds<DeadManOptions> {
         activeSince,
         lastSucceededAt: lastSucceeded,
         lastRunAt: lastRun,
+        lastEndedAt: toText(workspace.lastEndedMs),
+        runsInFlight,
       },
     }
   }

@@ -7,6 +7,8 @@
  * asleep, gives the workers their minute; a queue that moves, however slowly, raises nothing: or alerts would
  * open and close with every run.
  */
+import { announceAlerts } from '../coordination/announce.ts'
+import type { Bus } from '../coordination/bus.ts'
 import { type AlertChannel, type NewAlert, silenceIncident } from '../domain/alert.ts'
 import { describeStuckQueue, type Silence } from '../domain/dead-man.ts'
 import { type Instant, instantAt } from '../runtime/clock.ts'
@@ -18,6 +20,7 @@ import { listStuckQueues, readMoment, type StuckQueue } from '../store/silences.
 
 export interface QueueWatchOptions extends RoundsOptions {
   readonly database: Database
+  readonly bus: Bus
   readonly ids: IdSource
   readonly channels: readonly AlertChannel[]
   /** How long a run may be due. */
@@ -62,11 +65,12 @@ export class QueueWatch extends DueRounds<QueueWatchOptions> {
 
   /** One workspace's trouble does not keep the others from being noticed. */
   async #tryRaise(queue: StuckQueue): Promise<void> {
-    const { database, channels, logger } = this.options
+    const { database, bus, channels, logger } = this.options
     const { workspaceId, waitingRuns } = queue
     try {
       if (await raiseAlert(database, this.#toAlert(queue), channels)) {
         logger.warn('workspace.silent', { workspaceId, silence: SILENCE, waitingRuns })
+        await announceAlerts(bus)
       }
     } catch (error) {
       logger.error('queue_watch.not_raised', { workspaceId }, error)

@@ -10,7 +10,7 @@
  * another one. Invariants: nothing is closed that holds its lease, whose worker has been seen to beat, or that
  * this process is at work on; who could not look (at the database, or at the lease) has seen nothing.
  */
-import { announceRun } from '../coordination/announce.ts'
+import { announceAlerts, announceRun } from '../coordination/announce.ts'
 import type { Bus } from '../coordination/bus.ts'
 import type { Leases } from '../coordination/lease.ts'
 import { formatLeaseToken, leaseName } from '../domain/lease.ts'
@@ -104,6 +104,7 @@ export class Sweep extends DueRounds<SweepOptions> {
     logger.warn('run.swept', { ...told, nextRunId: queued?.runId ?? null })
     if (trip) {
       logger.warn('breaker.tripped', trip)
+      await announceAlerts(bus)
     }
     await announceRun(bus, closed)
     if (queued) {

@@ -152,8 +152,8 @@ describe('the mail', () => {
   afterEach(() => receiver.close())
   const logger = createRecordingLogger()
   const TO = ['ops@example.com', 'duty@example.com']
-  const open = (smtpUrl = receiver.url) =>
-    createEmailChannel({ smtpUrl, from: 'alerts@example.com', to: TO }, logger)
+  const open = (smtpUrl = receiver.url, needsTls = false) =>
+    createEmailChannel({ smtpUrl, needsTls, from: 'alerts@example.com', to: TO }, logger)
 
   it('says in plain text what happened, to each recipient', async () => {
     const notice = makeNotice({}, { title: 'Customers to CRM is paused' })
@@ -224,6 +224,31 @@ describe('the mail', () => {
       event: 'alert.recipients_refused',
       bindings: { refused: 1 },
     })
+  })
+
+  it('that needs TLS is not given to a server that offers none', async () => {
+    expect(await open(receiver.url, true).send(makeNotice(), noSignal())).toEqual({
+      kind: 'refused',
+      reason: 'The mail server answered 500 (ETLS).',
+    })
+    expect(receiver.mails).toEqual([])
+  })
+
+  it('that one recipient may not get for the moment is sent to that one alone later', async () => {
+    receiver.refuse('duty@example.com', 451)
+    const channel = open()
+    const outcome = await channel.send(makeNotice(), noSignal())
+    const remaining = ['duty@example.com']
+    expect(outcome).toMatchObject({ kind: 'sent_in_part', remaining })
+    expect(await channel.send(makeNotice({ remaining }), noSignal())).toMatchObject({
+      kind: 'refused',
+    })
+    receiver.refuse('duty@example.com', null)
+    expect(await channel.send(makeNotice({ remaining }), noSignal())).toEqual(SENT)
+    expect(receiver.mails.map(({ to }) => to)).toEqual([['ops@example.com'], remaining])
+    const gone = makeNotice({ remaining: ['left@example.com'] })
+    expect(await channel.send(gone, noSignal())).toEqual(SENT)
+    expect(receiver.mails).toHaveLength(2)
   })
 
   it('to a server that is not there has not arrived', async () => {

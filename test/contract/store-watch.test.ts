@@ -118,6 +118,8 @@ describe.each(DATABASE_KINDS)('the watchmen on %s', (kind) => {
         activeSinceMs: expect.any(Number),
         lastSucceededMs: null,
         lastRunMs: null,
+        lastEndedMs: null,
+        runsInFlight: 0,
         alertedMs: expect.any(Number),
       })
       const facts = found.get(busy.workspaceId)
@@ -126,6 +128,30 @@ describe.each(DATABASE_KINDS)('the watchmen on %s', (kind) => {
       expect(facts?.lastRunMs).toBeGreaterThan(Date.now() - HOUR_MS)
       expect(facts?.lastSucceededMs).toBeGreaterThan(Date.now() - HOUR_MS)
       expect(found.get(resting)).toMatchObject({ activeSyncs: 0, activeSinceMs: null })
+    })
+
+    it('are asked for runs that are in flight, or have ended, whenever those were recorded', async () => {
+      const first = await seedSync(database())
+      const { workspaceId } = first
+      const [ended, running] = [
+        await seedSync(database(), { workspaceId }),
+        await seedSync(database(), { workspaceId }),
+      ]
+      await makeRun(database(), { ...ended, status: 'failed' })
+      await database().rows(sql`
+        update run set created_at = now() - interval '30 hours', finished_at = now() - interval '2 hours'
+        where sync_id = ${ended.syncId}`)
+      await seedClaimedRun(database(), running)
+      await enqueueRun(database(), newRun(first))
+      await database().rows(sql`
+        update run set created_at = now() - interval '40 hours'
+        where workspace_id = ${workspaceId} and sync_id <> ${ended.syncId}`)
+      const facts = (await listAll(5)).find((each) => each.workspaceId === workspaceId)
+      expect(facts).toMatchObject({ activeSyncs: 3, runsInFlight: 2, lastSucceededMs: null })
+      const hoursAgo = (ms: number | null | undefined) =>
+        Math.round((Date.now() - (ms ?? 0)) / HOUR_MS)
+      expect(hoursAgo(facts?.lastEndedMs)).toBe(2)
+      expect(hoursAgo(facts?.lastRunMs)).toBeGreaterThanOrEqual(30)
     })
 
     async function listAll(limit: number) {

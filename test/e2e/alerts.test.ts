@@ -58,6 +58,11 @@ describe.runIf(HAS_REDIS)('processes that send alerts', { timeout: TIMEOUT_MS },
       .poll(() => listNotices(database, alert), { timeout: 20_000 })
       .toMatchObject(expected)
   }
+  const whenPosted = async (alert: { readonly id: string }, expected: readonly object[]) => {
+    const posted = async () =>
+      (await listNotices(database, alert)).filter(({ channel }) => channel === 'webhook')
+    await expect.poll(posted, { timeout: 20_000 }).toMatchObject(expected)
+  }
 
   it('of which one is killed between sending and noting it: sent once more, as a repetition, and never again', async () => {
     const killed = await deployment.start({ ROLE: 'worker' })
@@ -69,11 +74,11 @@ describe.runIf(HAS_REDIS)('processes that send alerts', { timeout: TIMEOUT_MS },
     await deployment.start({ ROLE: 'worker' })
     const later = await raise(database, {}, ['webhook'])
     await receiver.received(2)
-    await whenRecorded(later, [{ isSent: true }])
-    await whenRecorded(alert, [{ isSent: false, tries: 1 }])
+    await whenPosted(later, [{ isSent: true }])
+    await whenPosted(alert, [{ isSent: false, tries: 1 }])
     await passTime(database, CLAIM_LIFE_MS)
     await receiver.received(3)
-    await whenRecorded(alert, [{ isSent: true, tries: 2 }])
+    await whenPosted(alert, [{ isSent: true, tries: 2 }])
     expect(read(0)).toMatchObject({ message: { isRepetition: false } })
     expect(read(2)).toEqual({
       id: read(0).id,
@@ -83,7 +88,7 @@ describe.runIf(HAS_REDIS)('processes that send alerts', { timeout: TIMEOUT_MS },
     await close(database, alert)
     await receiver.received(4)
     expect(read(3)).toMatchObject({ message: { type: 'alert.closed', isRepetition: false } })
-    await whenRecorded(alert, [{ isSent: true }, { isSent: true, tries: 1 }])
+    await whenPosted(alert, [{ isSent: true }, { isSent: true, tries: 1 }])
     expect(receiver.requests).toHaveLength(4)
   })
 
@@ -112,6 +117,20 @@ describe.runIf(HAS_REDIS)('processes that send alerts', { timeout: TIMEOUT_MS },
     const ids = receiver.requests.map(({ headers }) => headers['webhook-id'])
     expect(ids).toHaveLength(12)
     expect(new Set(ids).size).toBe(12)
+  })
+
+  it('write them to the log, that they opened and that they closed, also where it is silent', async () => {
+    const app = await deployment.start({ ROLE: 'api', LOG_LEVEL: 'silent' })
+    const alert = await raise(database, {}, ['log'])
+    await whenPosted(alert, [{ isSent: true }])
+    await close(database, alert)
+    const events = () =>
+      app
+        .output()
+        .split('\n')
+        .filter((line) => line.startsWith('{'))
+        .map((line) => JSON.parse(line).event)
+    await expect.poll(events, { timeout: 20_000 }).toEqual(['alert.opened', 'alert.closed'])
   })
 
   it('makes a workspace for operators at the console', async () => {

@@ -314,8 +314,25 @@ describe('a quiet stream of alerts', () => {
     await stream.leave()
   })
 
-  it('ends when its token is revoked', async () => {
+  it('ends where there are too many to keep, and says so', async () => {
     const workspace = await api().makeWorkspace()
+    const { workspaceId } = workspace
+    await api().database.rows(sql`
+      insert into alert (id, workspace_id, audience, severity, kind, incident, title, message, facts)
+      select gen_random_uuid(), ${workspaceId}::uuid, 'workspace', 'warning', 'workspace_silent',
+             'many:' || n, 'Many', 'There are many.', '{}'
+      from generate_series(1, 5000) as n`)
+    const stream = TRANSPORTS['server-sent events'](api(), workspace)
+    await expect(stream.next()).rejects.toThrow('5,000 alerts or more are open')
+    await api().database.rows(sql`delete from alert where workspace_id = ${workspaceId}::uuid`)
+    await api().bus.whenListeners(0)
+  })
+
+  it.each([
+    ['token', (test: TestApi) => test.makeWorkspace()],
+    ['operator’s token', makeOperator],
+  ] as const)('ends when its %s is revoked, which sees nothing any more', async (_, make) => {
+    const workspace = await make(api())
     const stream = TRANSPORTS['server-sent events'](api(), workspace)
     await stream.next()
     await revokeToken(api().database, workspace.workspaceId, workspace.tokenId)
@@ -325,6 +342,7 @@ describe('a quiet stream of alerts', () => {
       }
     }
     await expect(watching()).rejects.toThrow('The token was revoked or has expired.')
+    await expect(listIds(workspace.client)).rejects.toMatchObject({ code: 'UNAUTHENTICATED' })
     await api().bus.whenListeners(0)
   })
 })

@@ -65,7 +65,7 @@ describe('the health of a sync', () => {
     const published = await makePublishedSync(api(), workspace, HOURLY)
     expect(await healthOf(workspace, published)).toMatchObject({
       status: 'OK',
-      why: 'It has not run yet, and its first run is not late.',
+      why: 'It has not run yet since it was published or resumed, and its first run is not late.',
     })
   })
 
@@ -95,6 +95,36 @@ describe('the health of a sync', () => {
       why: 'The sync could not get a run slot.',
     })
     await putRun(workspace, sync, { status: 'running', hours: 0 })
+    expect(await healthOf(workspace, sync)).toMatchObject({ status: 'OK' })
+  })
+
+  it('goes by when runs ended, not by when they were asked for', async () => {
+    const { workspace, sync } = await makeAged(100, {})
+    // A process whose clock is ahead made the first one's id.
+    const late = await putRun(workspace, sync, { status: 'failed', hours: 3 })
+    const succeeded = await putRun(workspace, sync, { status: 'succeeded', hours: 5 })
+    expect(await healthOf(workspace, sync)).toMatchObject({ status: 'FAILING', since: late })
+    await putRun(workspace, sync, { status: 'failed', hours: 6 })
+    expect(await healthOf(workspace, sync)).toMatchObject({ status: 'FAILING', since: late })
+    const again = await putRun(workspace, sync, { status: 'succeeded', hours: 2 })
+    await putRun(workspace, sync, { status: 'failed', hours: 4 })
+    expect(await healthOf(workspace, sync)).toMatchObject({ status: 'OK', since: again })
+    expect(succeeded < late).toBe(true)
+  })
+
+  it('is partial where runs leave records behind, since the first that did after the last success', async () => {
+    const { workspace, sync } = await makeAged(100, {})
+    await putRun(workspace, sync, { status: 'partial', hours: 9 })
+    await putRun(workspace, sync, { status: 'succeeded', hours: 8 })
+    const since = await putRun(workspace, sync, { status: 'partial', hours: 7 })
+    await putRun(workspace, sync, { status: 'failed', hours: 6 })
+    const last = await putRun(workspace, sync, { status: 'partial', hours: 5 })
+    expect(await healthOf(workspace, sync)).toEqual({
+      status: 'PARTIAL',
+      since,
+      why: `Its last run ended at ${last}, with some records not delivered.`,
+    })
+    await putRun(workspace, sync, { status: 'succeeded', hours: 4 })
     expect(await healthOf(workspace, sync)).toMatchObject({ status: 'OK' })
   })
 

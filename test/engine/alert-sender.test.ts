@@ -1,48 +1,29 @@
 /** The senders of alerts: their channels apart from each other, and several of them on one database. */
-import { sql } from 'drizzle-orm'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { announceAlerts } from '../../src/coordination/announce.ts'
 import { createMemoryBus } from '../../src/coordination/memory/bus.ts'
-import type { AlertChannel } from '../../src/domain/alert.ts'
-import type { AlertNotice, SendOutcome } from '../../src/domain/alert-notice.ts'
+import type { SendOutcome } from '../../src/domain/alert-notice.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
 import { AlertSender, type AlertSenderOptions } from '../../src/watch/alert-sender.ts'
 import type { Channel } from '../../src/watch/channels/channel.ts'
-import { close, listNotices, passTime, raise } from '../support/alerts.ts'
+import {
+  close,
+  forgetAlerts,
+  listNotices,
+  passTime,
+  passTimeOfChannels,
+  raise,
+} from '../support/alerts.ts'
 import { createCutDatabase } from '../support/cut-database.ts'
 import { ENGINE_DATABASE_KINDS, useDatabase } from '../support/databases.ts'
 import { createRecordingLogger, type RecordingLogger } from '../support/recording-logger.ts'
+import { ScriptedChannel, type ScriptedSend, SENT } from '../support/scripted-channel.ts'
 import { createSignal } from '../support/signal.ts'
 
-const SENT: SendOutcome = { kind: 'sent' }
 const REFUSED: SendOutcome = { kind: 'refused', reason: 'It answered with status 400.' }
 const HOUR_MS = 3_600_000
 /** So long that no test lives to see a poll: what is sent was woken for. */
 const NO_POLL_MS = 10 * 60_000
-
-type ScriptedSend = (notice: AlertNotice, signal: AbortSignal) => Promise<SendOutcome>
-
-/** A channel that does as it is told, and keeps what it was given. */
-class ScriptedChannel implements Channel {
-  readonly name: AlertChannel
-  readonly given: AlertNotice[] = []
-  next: ScriptedSend = () => Promise.resolve(SENT)
-
-  constructor(name: AlertChannel) {
-    this.name = name
-  }
-
-  send(notice: AlertNotice, signal: AbortSignal): Promise<SendOutcome> {
-    this.given.push(notice)
-    return this.next(notice, signal)
-  }
-
-  /** Resolves when it has been given so many. */
-  async got(count: number): Promise<readonly AlertNotice[]> {
-    await expect.poll(() => this.given.length, { timeout: 10_000 }).toBeGreaterThanOrEqual(count)
-    return this.given
-  }
-}
 
 describe.each(ENGINE_DATABASE_KINDS)('the sender of alerts on %s', (kind) => {
   const database = useDatabase(kind)
@@ -53,7 +34,7 @@ describe.each(ENGINE_DATABASE_KINDS)('the sender of alerts on %s', (kind) => {
   beforeEach(async () => {
     logger = createRecordingLogger()
     bus = createMemoryBus(logger)
-    await database().rows(sql`delete from alert_notice`)
+    await forgetAlerts(database())
   })
   afterEach(async () => {
     await Promise.all(started.splice(0).map((sender) => sender.stop()))
@@ -103,6 +84,58 @@ describe.each(ENGINE_DATABASE_KINDS)('the sender of alerts on %s', (kind) => {
       { isSent: true, tries: 1 },
       { isSent: true, tries: 1 },
     ])
+  })
+
+  it('sends on its own channels also what a process raised that did not know them', async () => {
+    const channel = new ScriptedChannel('email')
+    await start([channel])
+    const alert = await raise(database(), {}, ['log'])
+    await wake()
+    await channel.got(1)
+    await close(database(), alert)
+    await wake()
+    await channel.got(2)
+    expect(channel.given.map(({ event, alert: { id } }) => [event, id])).toEqual([
+      ['opened', alert.id],
+      ['closed', alert.id],
+    ])
+  })
+
+  it('gives up what waits on a channel that nobody sends on any more, with an error in the log', async () => {
+    const alert = await raise(database(), {}, ['email'])
+    await passTime(database(), 73 * HOUR_MS)
+    await start([new ScriptedChannel('log')], { abandonEveryMs: 20 })
+    await expect
+      .poll(() => logger.events.filter(({ event }) => event === 'alert.channel_abandoned'), {
+        timeout: 10_000,
+      })
+      .toMatchObject([{ level: 'error', bindings: { channel: 'email', notices: 1 } }])
+    const notices = await listNotices(database(), alert)
+    expect(notices.filter(({ channel }) => channel === 'email')).toMatchObject([
+      { isGivenUp: true, tries: 0 },
+    ])
+  })
+
+  it('gives up nothing of a channel that another process serves', async () => {
+    const email = new ScriptedChannel('email')
+    const answer = createSignal()
+    email.next = () => answer.reached.then(() => SENT)
+    await start([email])
+    const alert = await raise(database(), {}, ['email', 'sentry'])
+    await wake()
+    await email.got(1)
+    await passTimeOfChannels(database(), 71 * HOUR_MS)
+    await passTime(database(), 73 * HOUR_MS)
+    await start([new ScriptedChannel('log')], { abandonEveryMs: 20 })
+    const abandoned = () => logger.events.filter(({ event }) => event === 'alert.channel_abandoned')
+    await expect
+      .poll(abandoned, { timeout: 10_000 })
+      .toMatchObject([{ bindings: { channel: 'sentry', notices: 1 } }])
+    const notices = await listNotices(database(), alert)
+    expect(notices.filter(({ channel }) => channel === 'email')).toMatchObject([
+      { isGivenUp: false },
+    ])
+    answer.reach()
   })
 
   it('finds what nobody woke it for with the next poll', async () => {
@@ -184,9 +217,9 @@ describe.each(ENGINE_DATABASE_KINDS)('the sender of alerts on %s', (kind) => {
     }
     const clock = { ...systemClock, monotonicMs }
     const alert = await raise(database(), {}, ['webhook'])
-    await start([channel], { clock })
+    const sender = await start([channel], { clock })
     await whenRecorded(alert, [{ tries: 1 }])
-    await wake()
+    await sender.stop()
     const other = new ScriptedChannel('webhook')
     await passTime(database(), 130_000)
     await start([other])

@@ -152,6 +152,20 @@ describe.each(ENGINE_DATABASE_KINDS)('silence on %s', (kind) => {
     expect(await silences(waiting)).toMatchObject([{ silence: 'queue_stuck', closing: SUCCEEDED }])
   })
 
+  it('of a workspace whose only run has been under way for more than a day is not that no run came into being', async () => {
+    const sync = await harness.seedSync()
+    const answer = createSignal()
+    destination.script({ kind: 'apply', until: answer.reached })
+    await harness.startEngine({ engine: STANDING_SCHEDULER })
+    const runId = await harness.enqueue(sync)
+    await harness.waitFor(runId, ({ status }) => status === 'running')
+    await watchmen().watchHours(26)
+    expect(await silences(sync)).toEqual([{ silence: 'no_success', closing: null, told: 'opened' }])
+    answer.reach()
+    expect(await harness.waitForEnd(runId)).toMatchObject({ status: 'succeeded' })
+    expect(await silences(sync)).toMatchObject([{ closing: SUCCEEDED }])
+  })
+
   it('is closed with another word when no sync of the workspace is active any more', async () => {
     const sync = await seedScheduled()
     const { watchHours } = watchmen()

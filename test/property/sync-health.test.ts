@@ -13,7 +13,14 @@ const MINUTE_MS = 60_000
 const DAY_MS = 24 * 60 * MINUTE_MS
 const END = Date.parse('2027-01-01')
 
-const STATUSES: readonly SyncHealthStatus[] = ['ok', 'late', 'silent', 'failing', 'paused']
+const STATUSES: readonly SyncHealthStatus[] = [
+  'ok',
+  'partial',
+  'late',
+  'silent',
+  'failing',
+  'paused',
+]
 const PARTS = {
   cron: cronEngine,
   progressStaleAfterMs: 2 * MINUTE_MS,
@@ -46,7 +53,7 @@ const facts: fc.Arbitrary<SyncHealthFacts> = fc.record({
   ),
   activatedMs: moment,
   slots: nullable(slots),
-  lastAlive: nullable(fc.record({ isPartial: fc.boolean(), finishedMs: moment })),
+  lastAlive: nullable(fc.record({ finishedMs: moment, partialSinceMs: nullable(moment) })),
   failures: nullable(fc.record({ firstMs: moment, last: code.map((each) => failure(each)) })),
   inFlight: nullable(
     fc.oneof(
@@ -57,7 +64,7 @@ const facts: fc.Arbitrary<SyncHealthFacts> = fc.record({
 })
 
 describe('the health of a sync', () => {
-  it('is one of five, begins now or earlier, and says why in a sentence', () => {
+  it('is one of six, begins now or earlier, and says why in a sentence', () => {
     fc.assert(
       fc.property(facts, (given) => {
         const { status, sinceMs, why } = decideSyncHealth(PARTS, given)
@@ -69,7 +76,12 @@ describe('the health of a sync', () => {
   })
 
   it('is late before it is silent, and neither gets better by waiting', () => {
-    const RANK: Partial<Record<SyncHealthStatus, number>> = { ok: 0, late: 1, silent: 2 }
+    const RANK: Partial<Record<SyncHealthStatus, number>> = {
+      ok: 0,
+      partial: 0,
+      late: 1,
+      silent: 2,
+    }
     const idle = facts.map((given) => ({ ...given, pause: null, failures: null, inFlight: null }))
     const steps = fc.array(fc.integer({ min: 1, max: 3 * DAY_MS }), { minLength: 2, maxLength: 20 })
     fc.assert(

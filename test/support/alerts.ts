@@ -84,6 +84,22 @@ export async function passTime(database: Database, ms: number): Promise<void> {
     where sent_at is null and given_up_at is null`)
 }
 
+/** As if there were no alert, and no process had ever sent any. */
+export async function forgetAlerts(database: Database): Promise<void> {
+  await database.rows(sql`delete from alert_notice`)
+  await database.rows(sql`delete from alert`)
+  await database.rows(sql`delete from alert_channel`)
+}
+
+/** As if so much time had passed since processes served their channels, and alerts opened and closed. */
+export async function passTimeOfChannels(database: Database, ms: number): Promise<void> {
+  const passed = sql`${ms}::float8 * interval '1 millisecond'`
+  await database.rows(sql`
+    update alert_channel set since = since - ${passed}, served_at = served_at - ${passed}`)
+  await database.rows(sql`
+    update alert set opened_at = opened_at - ${passed}, closed_at = closed_at - ${passed}`)
+}
+
 /** A notice as a channel is given it. */
 export function makeNotice(
   given: Partial<AlertNotice> = {},
@@ -93,6 +109,7 @@ export function makeNotice(
     id: 'c0ffee00-1111-4222-8333-444455556666',
     event: 'opened',
     isRepetition: false,
+    remaining: null,
     ...given,
     alert: {
       id: newId(),

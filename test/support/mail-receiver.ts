@@ -14,21 +14,22 @@ export interface MailReceiver {
   readonly mails: readonly ReceivedMail[]
   /** The next message is answered for like this after it was sent. `hang`: not at all. */
   answerNext(answer: 'hang' | { readonly code: number }): void
-  /** Refuses this recipient. */
-  refuse(recipient: string): void
+  /** Refuses this recipient; null: takes it again. */
+  refuse(recipient: string, code?: number | null): void
   close(): Promise<void>
 }
 
 export async function startMailReceiver(): Promise<MailReceiver> {
   const mails: ReceivedMail[] = []
-  const refused = new Set<string>()
+  const refused = new Map<string, number>()
   let next: 'hang' | { readonly code: number } | null = null
   const server = new SMTPServer({
     authOptional: true,
     disabledCommands: ['STARTTLS', 'AUTH'],
     logger: false,
     onRcptTo: ({ address }, _session, callback) => {
-      callback(refused.has(address) ? fail(550) : null)
+      const code = refused.get(address)
+      callback(code === undefined ? null : fail(code))
     },
     onData: (stream, { envelope }, callback) => {
       const chunks: Buffer[] = []
@@ -54,8 +55,12 @@ export async function startMailReceiver(): Promise<MailReceiver> {
     answerNext: (answer) => {
       next = answer
     },
-    refuse: (recipient) => {
-      refused.add(recipient)
+    refuse: (recipient, code = 550) => {
+      if (code === null) {
+        refused.delete(recipient)
+      } else {
+        refused.set(recipient, code)
+      }
     },
     close: () => new Promise((resolve) => server.close(() => resolve())),
   }

@@ -1,5 +1,7 @@
 /** The watchmen of one process, and hours that pass for them: they are asked at moments that a test gives. */
 import { sql } from 'drizzle-orm'
+import type { Bus } from '../../src/coordination/bus.ts'
+import { createMemoryBus } from '../../src/coordination/memory/bus.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
 import type { Logger } from '../../src/runtime/logger.ts'
 import { createIdSource, systemRandom } from '../../src/runtime/random.ts'
@@ -22,9 +24,11 @@ export interface Watchmen {
 export function createWatchmen(parts: {
   readonly database: Database
   readonly logger: Logger
+  readonly bus?: Bus
 }): Watchmen {
   const shared = {
     ...parts,
+    bus: parts.bus ?? createMemoryBus(parts.logger),
     clock: systemClock,
     ids: createIdSource(systemClock, systemRandom),
     intervalMs: MINUTE_MS,

@@ -22,6 +22,7 @@ describe('a notice', () => {
   ])('that was refused in its try %i is tried again in %i ms', (tries, waitMs) => {
     expect(decideNotice(refused, { ...first, tries })).toEqual({
       kind: 'postpone',
+      remaining: null,
       waitMs,
       mayHaveArrived: false,
       reason: refused.reason,
@@ -39,6 +40,19 @@ describe('a notice', () => {
     const at = (ageMs: number) => decideNotice(refused, { ...first, tries: 80, ageMs })
     expect(at(72 * HOUR_MS - 1).kind).toBe('postpone')
     expect(at(72 * HOUR_MS)).toEqual({ kind: 'give_up', reason })
+  })
+
+  it('is not given up before its tenth try, however old it is: for days nobody may have been there to try', () => {
+    const at = (tries: number) => decideNotice(refused, { ...first, tries, ageMs: 100 * HOUR_MS })
+    expect(at(9).kind).toBe('postpone')
+    expect(at(10).kind).toBe('give_up')
+  })
+
+  it('that reached some of its recipients is tried again for the others, and is no repetition to them', () => {
+    const remaining = ['duty@example.com']
+    const outcome = { kind: 'sent_in_part' as const, remaining, reason: 'Greylisted.' }
+    const decision = decideNotice(outcome, first)
+    expect(decision).toMatchObject({ kind: 'postpone', remaining, mayHaveArrived: false })
   })
 
   it('to one who wants nothing any more is given up at once', () => {

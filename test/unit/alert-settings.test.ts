@@ -30,12 +30,30 @@ describe('the channels of alerts', () => {
       webhook: { url: 'https://example.com/a', secret: SECRET },
       email: {
         smtpUrl: EMAIL.SMTP_URL,
+        needsTls: false,
         from: 'alerts@example.com',
         to: ['a@example.com', 'b@localhost'],
       },
       sentryDsn: SENTRY.SENTRY_DSN,
     })
   })
+
+  it.each<[Record<string, string>, boolean]>([
+    [{ SMTP_URL: 'smtp://me:pw@mail.example.com' }, true],
+    [{ SMTP_URL: 'smtp://me:pw@mail.example.com?tls.servername=example.com' }, true],
+    [{ SMTP_URL: 'smtp://:pw@mail.example.com' }, true],
+    [{ SMTP_URL: 'smtp://me:pw@localhost.example.com' }, true],
+    [{ SMTP_URL: 'smtp://me:pw@mail.example.com', SMTP_ALLOW_CLEARTEXT: 'true' }, false],
+    [{ SMTP_URL: 'smtp://me:pw@localhost:25' }, false],
+    [{ SMTP_URL: 'smtp://me:pw@127.0.0.1' }, false],
+    [{ SMTP_URL: 'smtp://me:pw@[::1]' }, false],
+    [{ SMTP_URL: 'smtp://mail.example.com' }, false],
+  ])(
+    'with mails, and a login only over TLS unless something else is said: %o',
+    (given, needsTls) => {
+      expect(readConfig({ ...EMAIL, ...given }).alerts.email).toMatchObject({ needsTls })
+    },
+  )
 
   it.each<[Record<string, string>, RegExp]>([
     [{ ALERT_WEBHOOK_URL: 'https://example.com/' }, /^ALERT_WEBHOOK_URL and ALERT_WEBHOOK_SECRET/],
@@ -48,6 +66,17 @@ describe('the channels of alerts', () => {
       { ALERT_WEBHOOK_URL: 'https://me:too@example.com/', ALERT_WEBHOOK_SECRET: SECRET },
       /^ALERT_WEBHOOK_URL: must not contain a user or a password/,
     ],
+    [
+      { ALERT_WEBHOOK_URL: 'https://:pw@example.com/', ALERT_WEBHOOK_SECRET: SECRET },
+      /^ALERT_WEBHOOK_URL: must not contain a user or a password/,
+    ],
+    [{ ...EMAIL, SMTP_URL: 'smtp://' }, /^SMTP_URL: must name a host/],
+    [{ ...EMAIL, SMTP_URL: 'smtps:mail.example.com' }, /^SMTP_URL: must name a host/],
+    [
+      { ...EMAIL, SMTP_URL: 'smtp://me:pw@example.com?requireTLS=false' },
+      /^SMTP_URL: may set nothing after a \? but tls\.… options/,
+    ],
+    [{ ...EMAIL, SMTP_ALLOW_CLEARTEXT: 'yes' }, /^SMTP_ALLOW_CLEARTEXT: /],
     [
       { ALERT_WEBHOOK_URL: 'https://example.com/', ALERT_WEBHOOK_SECRET: 'whsec_c2hvcnQ=' },
       /^ALERT_WEBHOOK_SECRET: must be whsec_ and 24 to 64 bytes in base64/,

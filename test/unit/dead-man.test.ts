@@ -106,6 +106,8 @@ describe('a workspace', () => {
     activeSinceMs: ago(100),
     lastSucceededMs: null,
     lastRunMs: null,
+    lastEndedMs: null,
+    runsInFlight: 0,
     alertedMs: null,
   }
   const ask = (given: Partial<WorkspaceFacts>) =>
@@ -122,6 +124,21 @@ describe('a workspace', () => {
       'with runs of which none succeeded in the window',
       { lastRunMs: ago(1), lastSucceededMs: ago(24) - 1 },
       { kind: 'silent', silence: 'no_success' },
+    ],
+    [
+      'whose last run ended in the window, and was recorded before it',
+      { lastRunMs: ago(30), lastEndedMs: ago(24) },
+      { kind: 'silent', silence: 'no_success' },
+    ],
+    [
+      'with a run that is in flight for longer than the window',
+      { lastRunMs: ago(30), runsInFlight: 1 },
+      { kind: 'silent', silence: 'no_success' },
+    ],
+    [
+      'whose last run was recorded and ended before the window',
+      { lastRunMs: ago(30), lastEndedMs: ago(24) - 1 },
+      { kind: 'silent', silence: 'no_run' },
     ],
     ['with a success at the very beginning of it', { lastSucceededMs: ago(24) }, { kind: 'alive' }],
     ['with a success in the future', { lastSucceededMs: ago(-1) }, { kind: 'alive' }],
@@ -167,6 +184,7 @@ describe('the words of an alert', () => {
     windowMs: WINDOW_MS,
     activeSyncs: 2,
     activeSince: '2026-11-01T00:00:00.000Z',
+    runsInFlight: 2,
     lastSucceeded: null,
     lastRun: '2026-12-01T00:00:00.000Z',
   }
@@ -182,8 +200,11 @@ describe('the words of an alert', () => {
         stuckAfterMs: 15 * MINUTE_MS,
       }),
     ]
-    expect(noRun.message).toContain('No run at all was recorded in the last 24 hours')
+    expect(noRun.message).toContain(
+      'No run at all was recorded or came to its end in the last 24 hours',
+    )
     expect(noSuccess.message).toContain('none has succeeded in the last 24 hours')
+    expect(noSuccess.message).toContain('in the queue or under way: 2')
     expect(stuck.message).toContain('1 run has been due for more than 15 minutes')
     expect(new Set([noRun, noSuccess, stuck].map(({ title }) => title)).size).toBe(3)
     for (const { message } of [noRun, noSuccess, stuck]) {

@@ -32,7 +32,11 @@ const QUIET: SyncHealthFacts = {
   inFlight: null,
 }
 const decide = (given: Partial<SyncHealthFacts>) => decideSyncHealth(PARTS, { ...QUIET, ...given })
-const alive = (minutes: number) => ({ isPartial: false, finishedMs: ago(minutes) })
+const alive = (minutes: number) => ({ finishedMs: ago(minutes), partialSinceMs: null })
+const partial = (minutes: number, since: number) => ({
+  finishedMs: ago(minutes),
+  partialSinceMs: ago(since),
+})
 const failing = { firstMs: ago(90), last: failure('connection_missing', { subject: 'CRM' }) }
 const running = (minutes: number) =>
   ({ status: 'running', startedMs: ago(30), progressMs: ago(minutes) }) as const
@@ -152,6 +156,36 @@ describe('a sync', () => {
       ago(220),
     ],
     [
+      'whose runs have been partial for a week',
+      { slots: every(60), lastAlive: partial(59, 10_000) },
+      'partial',
+      ago(10_000),
+    ],
+    [
+      'whose run was partial, and whose next one is late',
+      { slots: every(90), lastAlive: partial(91, 10_000) },
+      'late',
+      ago(90),
+    ],
+    [
+      'whose run was partial, and whose next one failed',
+      { failures: failing, lastAlive: partial(91, 10_000) },
+      'failing',
+      ago(90),
+    ],
+    [
+      'whose runs have been partial since before it was published anew',
+      { lastAlive: partial(5, 600), activatedMs: ago(10) },
+      'partial',
+      ago(10),
+    ],
+    [
+      'that was published anew since its last run was partial',
+      { slots: every(60), lastAlive: partial(11, 600), activatedMs: ago(10) },
+      'ok',
+      ago(10),
+    ],
+    [
       'that is paused, whatever else',
       {
         pause: { cause: 'person', reason: 'Moving.', sinceMs: ago(5) },
@@ -185,7 +219,7 @@ describe('a sync', () => {
     ],
     [{ lastAlive: alive(1) }, 'Its last run succeeded at 2026-12-02T11:59:00.000Z.'],
     [
-      { lastAlive: { isPartial: true, finishedMs: ago(1) } },
+      { lastAlive: partial(1, 5) },
       'Its last run ended at 2026-12-02T11:59:00.000Z, with some records not delivered.',
     ],
   ])('says why: %j', (given, why) => {
@@ -199,7 +233,7 @@ describe('a sync', () => {
       anchorMs: 0,
     }
     const nowMs = Date.parse('2026-03-29T01:20:00Z')
-    const lastAlive = { isPartial: false, finishedMs: nowMs - 20 * HOUR_MS }
+    const lastAlive = { partialSinceMs: null, finishedMs: nowMs - 20 * HOUR_MS }
     expect(
       decideSyncHealth(PARTS, { ...QUIET, nowMs, slots, lastAlive, activatedMs: 0 }),
     ).toMatchObject({

@@ -1698,7 +1698,7 @@ export type SyncDeliveriesInDoubtConnectionEdge = {
 /** How a sync is doing, since when, and why. */
 export type SyncHealth = {
   __typename?: 'SyncHealth';
-  /** Since when: the first run that failed, the time at which it was to run, the pause; of what is well, the last sign of it. */
+  /** Since when: the first run that failed or was partial, the time at which it was to run, the pause; of what is well, the last sign of it. */
   since: Scalars['DateTime']['output'];
   /** How it is doing. */
   status: SyncHealthStatus;
@@ -1712,8 +1712,10 @@ export type SyncHealthStatus =
   | 'FAILING'
   /** It was to run more than 15 minutes ago and no run has come to its end since, or a run waits that no worker takes. */
   | 'LATE'
-  /** A run is under way, or nothing is late and nothing failed. */
+  /** A run is under way, or nothing is late and the last run that ended succeeded, or none has ended yet. */
   | 'OK'
+  /** Nothing is late, and the last run that ended was `PARTIAL`: it left records behind that were rejected, are in doubt or were set aside. It goes on like that until somebody mends them. */
+  | 'PARTIAL'
   /** Nothing of it runs, because it is paused. */
   | 'PAUSED'
   /** So much time has passed that it will not run by itself: three times the time between two runs, at least an hour and at most a day. */

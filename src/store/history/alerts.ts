@@ -2,7 +2,7 @@
  * Alerts as people see them. Every read names who looks (I13): a workspace sees what is meant for it; Tajo's
  * operators besides what is meant for them, of all workspaces.
  */
-import { and, asc, eq, gt, inArray, isNull, or, type SQL, sql } from 'drizzle-orm'
+import { and, asc, eq, gt, inArray, isNotNull, isNull, or, type SQL, sql } from 'drizzle-orm'
 import type { AlertKind, AlertSeverity } from '../../domain/alert.ts'
 import type { Handle } from '../database.ts'
 import { alert } from '../schema-alerts.ts'
@@ -56,7 +56,7 @@ export async function listAlerts(
     alert.id,
     page,
     isSeenBy(viewer),
-    isOpen === undefined ? undefined : sql`(${alert.closedAt} is null) = ${isOpen}::boolean`,
+    isOpen === undefined ? undefined : isOpen ? isNull(alert.closedAt) : isNotNull(alert.closedAt),
     kind === undefined ? undefined : eq(alert.kind, kind),
     severity === undefined ? undefined : eq(alert.severity, severity),
   )

@@ -19,8 +19,8 @@ interface HealthRow extends Row {
   readonly activatedMs: number
   readonly schedule: JsonObject | null
   readonly anchorMs: number | null
-  readonly aliveStatus: string | null
   readonly aliveMs: number | null
+  readonly partialSinceMs: number | null
   readonly failedFirstMs: number | null
   readonly failureCode: FailureCode | null
   readonly failureStep: Step | null
@@ -45,8 +45,8 @@ export async function findHealthFacts(
     select sync.id as "syncId", ${msOf('now()')} as "nowMs", sync.pause_cause as "pauseCause",
            sync.pause_reason as "pauseReason", ${msOf('sync.paused_at')} as "pausedMs",
            ${msOf('active.since')} as "activatedMs", version.config -> 'schedule' as schedule,
-           ${msOf('sync_schedule.anchor_at')} as "anchorMs", alive.status as "aliveStatus",
-           ${msOf('alive.finished_at')} as "aliveMs",
+           ${msOf('sync_schedule.anchor_at')} as "anchorMs", ${msOf('alive.finished_at')} as "aliveMs",
+           ${msOf('first_partial.finished_at')} as "partialSinceMs",
            ${msOf('first_failed.finished_at')} as "failedFirstMs",
            failed.failure_code as "failureCode", failed.failure_step as "failureStep",
            failed.failure_subject as "failureSubject", failed.failure_detail as "failureDetail",
@@ -69,39 +69,50 @@ export async function findHealthFacts(
       select finished_at
       from run
       where failed.id is not null and run.sync_id = sync.id and run.status = 'failed'
-        and run.id <= failed.id and (alive.id is null or run.id > alive.id)
+        and (run.finished_at, run.id) <= (failed.finished_at, failed.id)
+        and (alive.id is null or (run.finished_at, run.id) > (alive.finished_at, alive.id))
         and run.finished_at >= active.since
-      order by run.id
+      order by run.finished_at, run.id
       limit 1) as first_failed on true
+    left join lateral (${newestRun(sql`('succeeded')`)}) as whole on alive.status = 'partial'
+    left join lateral (
+      select min(recent.finished_at) as finished_at
+      from (${RECENT_RUNS}) as recent
+      where recent.status = 'partial'
+        and (whole.id is null or (recent.finished_at, recent.id) > (whole.finished_at, whole.id))
+    ) as first_partial on alive.status = 'partial'
     left join run as in_flight
       on in_flight.sync_id = sync.id and in_flight.status in ('queued', 'running')`)
   return rows.map(toFacts)
 }
 
-/** Walks back from the newest run, and so no further than to the one that it finds. */
+/** By the database's clock: ids begin with that of the process that made them. */
+const RECENT_RUNS = sql`
+  select id, status, finished_at
+  from run
+  where run.sync_id = sync.id and run.finished_at is not null
+  order by run.finished_at desc, run.id desc
+  limit ${MAX_RUNS_BACK}`
+
+/** Walks back from the run that ended last, and so no further than to the one that it finds. */
 function newestRun(statuses: SQL): SQL {
   return sql`
     select id, status, finished_at
-    from (select id, status, finished_at
-          from run
-          where run.sync_id = sync.id
-          order by run.id desc
-          limit ${MAX_RUNS_BACK}) as recent
+    from (${RECENT_RUNS}) as recent
     where status in ${statuses}
-    order by id desc
+    order by finished_at desc, id desc
     limit 1`
 }
 
 function toFacts(row: HealthRow): HealthOfSync {
-  const { syncId, nowMs, activatedMs, aliveMs } = row
+  const { syncId, nowMs, activatedMs, aliveMs, partialSinceMs } = row
   return {
     syncId,
     nowMs,
     activatedMs,
     pause: toPause(row),
     slots: toSlots(row),
-    lastAlive:
-      aliveMs === null ? null : { isPartial: row.aliveStatus === 'partial', finishedMs: aliveMs },
+    lastAlive: aliveMs === null ? null : { finishedMs: aliveMs, partialSinceMs },
     failures: toFailures(row),
     inFlight: toInFlight(row),
   }

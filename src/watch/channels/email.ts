@@ -12,6 +12,8 @@ import type { Channel } from './channel.ts'
 export interface EmailSettings {
   /** `smtp://` or `smtps://`, with user and password where they are needed. */
   readonly smtpUrl: string
+  /** A server that does not offer TLS is given neither login nor message. */
+  readonly needsTls: boolean
   readonly from: string
   readonly to: readonly string[]
 }
@@ -28,17 +30,21 @@ const MAY_REPEAT =
   'This message may reach you twice: it was sent before, and whether it arrived is not known.'
 
 export function createEmailChannel(settings: EmailSettings, logger: Logger): Channel {
-  const { smtpUrl, from, to } = settings
-  const transport = createTransport({ url: smtpUrl, ...TIMEOUTS })
+  const { smtpUrl, needsTls, from, to } = settings
+  const transport = createTransport({ url: smtpUrl, requireTLS: needsTls, ...TIMEOUTS })
   const domain = from.slice(from.lastIndexOf('@') + 1)
   return {
     name: 'email',
     send: async (notice, signal) => {
-      const { id, event, alert } = notice
+      const { id, event, alert, remaining } = notice
+      const recipients = to.filter((address) => remaining?.includes(address) ?? true)
+      if (recipients.length === 0) {
+        return { kind: 'sent' } // those that remained are not to get any alerts any more
+      }
       try {
         const answer = await transport.sendMail({
           from: { name: 'tajo-sync', address: from },
-          to: [...to],
+          to: recipients,
           subject: `[${event === 'closed' ? 'closed' : alert.severity}] ${alert.title}`,
           text: describe(notice),
           messageId: `<${id}@${domain}>`,
@@ -46,8 +52,7 @@ export function createEmailChannel(settings: EmailSettings, logger: Logger): Cha
           headers: { 'auto-submitted': 'auto-generated' },
           signal,
         })
-        tellRefused(answer, id, logger)
-        return { kind: 'sent' }
+        return judgeAnswer(answer, id, logger)
       } catch (error) {
         return judge(error)
       }
@@ -72,13 +77,30 @@ function describe({ event, isRepetition, alert }: AlertNotice): string {
   return `${lines.join('\n')}\n`
 }
 
-/** The server took it for some and not for all: tried again, those would get it twice. */
-function tellRefused(answer: SMTPSentMessageInfo, noticeId: string, logger: Logger): void {
-  const refused = answer.rejected?.length ?? 0
-  if (refused > 0) {
-    logger.error('alert.recipients_refused', { noticeId, refused })
+/**
+ * The server took it for some and maybe not for all. Those that it refused for the moment (4xx: a greylist, a full
+ * mailbox) are tried again, and only they: the others have it.
+ */
+function judgeAnswer(answer: SMTPSentMessageInfo, noticeId: string, logger: Logger): SendOutcome {
+  const refused = (answer.rejectedErrors ?? []).map(readCodes)
+  const remaining = refused
+    .filter(({ responseCode }) => responseCode !== null && responseCode < FOR_GOOD)
+    .flatMap(({ recipient }) => recipient ?? [])
+  const forGood = (answer.rejected?.length ?? 0) - remaining.length
+  if (forGood > 0) {
+    logger.error('alert.recipients_refused', { noticeId, refused: forGood })
   }
+  return remaining.length === 0
+    ? { kind: 'sent' }
+    : {
+        kind: 'sent_in_part',
+        remaining,
+        reason: `The mail server refused ${remaining.length} of the recipients for the moment.`,
+      }
 }
+
+/** An answer of a mail server from here on is for good. */
+const FOR_GOOD = 500
 
 /** What can only go wrong before the message itself is sent. */
 const NEVER_SENT: ReadonlySet<string> = new Set([
@@ -113,6 +135,7 @@ function readCodes(error: unknown) {
   return {
     code: text('code') ?? 'no code',
     originalCode: text('originalCode'),
+    recipient: text('recipient'),
     responseCode: typeof responseCode === 'number' ? responseCode : null,
   }
 }

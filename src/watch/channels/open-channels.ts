@@ -17,11 +17,17 @@ export interface ChannelSettings {
 /** Throws `SentryMissingError` where Sentry is configured and its package is not installed. */
 export async function openChannels(
   settings: ChannelSettings,
-  { clock, logger }: { readonly clock: Clock; readonly logger: Logger },
+  parts: {
+    readonly clock: Clock
+    readonly logger: Logger
+    /** Where alerts are written, whatever else is. */
+    readonly alertLog: Logger
+  },
 ): Promise<readonly Channel[]> {
   const { webhook, email, sentryDsn } = settings
+  const { clock, logger, alertLog } = parts
   return [
-    createLogChannel(logger),
+    createLogChannel(alertLog),
     ...(webhook ? [createWebhookChannel(webhook, clock)] : []),
     ...(email ? [createEmailChannel(email, logger)] : []),
     ...(sentryDsn === null ? [] : [await openSentryChannel(sentryDsn)]),
