@@ -35,7 +35,13 @@ export function createPerson(database: Database, harness: EngineHarness, sync: S
     ),
     sealer: createSealer(Buffer.alloc(32, 7), systemRandom),
   }
-  const actor: Actor = { workspaceId, tokenId: newId(), tokenName: 'test', role: 'admin', isOperator: false }
+  const actor: Actor = {
+    workspaceId,
+    tokenId: newId(),
+    tokenName: 'test',
+    role: 'admin',
+    isOperator: false,
+  }
   return {
     pause: () => pauseSync(context, actor, { syncId, reason: 'Maintenance.' }),
     cancel: (runId: string) => cancelRun(context, actor, { runId, reason: 'Not today.' }),
