@@ -131,7 +131,7 @@ export async function startApp(config: Config, parts: AppParts = {}): Promise<Ap
 /** Opens only what a command at the console needs, hands it over, and closes it again. */
 export async function withCommandContext<T>(
   config: Config,
-  work: (context: CommandContext & { readonly random: typeof systemRandom }) => Promise<T>,
+  work: (context: CommandContext) => Promise<T>,
 ): Promise<T> {
   const logger = createLogger('silent', scrub)
   await makeDirectories(config)
@@ -139,8 +139,7 @@ export async function withCommandContext<T>(
   const coordination = await openCoordination(config, { clock: systemClock, logger })
   try {
     const parts = { database, coordination, clock: systemClock, logger }
-    const context = await createCommandContext(config, parts)
-    return await work({ ...context, random: systemRandom })
+    return await work(await createCommandContext(config, parts))
   } finally {
     await coordination.close()
     await database.close()
@@ -194,6 +193,7 @@ async function createCommandContext(
     clock,
     logger,
     ids: createIdSource(clock, systemRandom),
+    random: systemRandom,
     registry: createRegistry(
       [createFileSource({ rootDirectory: config.fileRoot })],
       [createHttpDestination({ client: createHttpClient({ clock }) })],
@@ -210,10 +210,10 @@ async function makeFirstToken(config: Config, commands: CommandContext): Promise
   if (await hasFirstToken(config.dataDirectory)) {
     return null
   }
-  const { token } = await ensureFirstToken(
-    { ...commands, random: systemRandom },
-    { workspaceName: 'My workspace', tokenName: 'first token' },
-  )
+  const { token } = await ensureFirstToken(commands, {
+    workspaceName: 'My workspace',
+    tokenName: 'first token',
+  })
   await keepFirstToken(config.dataDirectory, token)
   return token
 }
@@ -231,7 +231,6 @@ function createEngine(
   return new Engine({
     ...commands,
     leases: coordination.leases,
-    random: systemRandom,
     hash: sha256,
     faults: parts.faults ?? noFaults,
     workerId,

@@ -6,6 +6,7 @@ export const ViewerQuery = graphql(`
     viewer {
       workspaceName
       tokenName
+      role
       isOperator
     }
   }

@@ -5,6 +5,7 @@ import type { Handle } from '../store/database.ts'
 import { recordDeed } from './audit-trail.ts'
 import type { Actor, CommandContext } from './context.ts'
 import { NotFound } from './refusals.ts'
+import { requireRole } from './require-role.ts'
 
 export interface AcknowledgedAlert {
   readonly alertId: string
@@ -18,6 +19,7 @@ export async function acknowledgeAlert(
   actor: Actor,
   { alertId }: { readonly alertId: string },
 ): Promise<AcknowledgedAlert> {
+  requireRole(actor, 'operator')
   const isNew = await context.database.transaction('acknowledgeAlert', (tx) =>
     acknowledgeOnce(tx, context, actor, alertId),
   )

@@ -14,6 +14,7 @@ import { recordDeed } from './audit-trail.ts'
 import type { Actor, CommandContext } from './context.ts'
 import { checkText, MAX_REASON_LENGTH } from './input-checks.ts'
 import { InvalidInput, NotFound } from './refusals.ts'
+import { requireRole } from './require-role.ts'
 import { findStopTime } from './stop-time.ts'
 
 export interface CancelRunInput {
@@ -32,6 +33,7 @@ export async function cancelRun(
   actor: Actor,
   input: CancelRunInput,
 ): Promise<CanceledRun> {
+  requireRole(actor, 'operator')
   const problems = checkText('reason', input.reason, MAX_REASON_LENGTH)
   if (problems.length > 0) {
     throw new InvalidInput(problems)

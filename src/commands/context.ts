@@ -1,9 +1,10 @@
 /** What every command works with, and who it works for. */
 import type { ConnectorRegistry } from '../connectors/registry.ts'
 import type { Bus } from '../coordination/bus.ts'
+import type { Role } from '../domain/role.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/logger.ts'
-import type { IdSource } from '../runtime/random.ts'
+import type { IdSource, Random } from '../runtime/random.ts'
 import type { Sealer } from '../runtime/seal.ts'
 import type { Database } from '../store/database.ts'
 
@@ -13,6 +14,7 @@ export interface CommandContext {
   readonly clock: Clock
   readonly logger: Logger
   readonly ids: IdSource
+  readonly random: Random
   readonly registry: ConnectorRegistry
   readonly sealer: Sealer
 }
@@ -22,6 +24,8 @@ export interface Actor {
   readonly workspaceId: string
   readonly tokenId: string
   readonly tokenName: string
+  /** What it may do there. */
+  readonly role: Role
   /** It is of Tajo's operators: it sees the alerts that are meant for them, of all workspaces, and no more. */
   readonly isOperator: boolean
 }

@@ -6,6 +6,7 @@ import { checkConnectionSettings, findConnector, sealCredentials } from './conne
 import type { Actor, CommandContext } from './context.ts'
 import { checkText, MAX_NAME_LENGTH } from './input-checks.ts'
 import { InvalidInput } from './refusals.ts'
+import { requireRole } from './require-role.ts'
 
 export interface CreateConnectionInput {
   readonly name: string
@@ -20,6 +21,7 @@ export async function createConnection(
   actor: Actor,
   input: CreateConnectionInput,
 ): Promise<{ readonly connectionId: string }> {
+  requireRole(actor, 'publisher')
   const { config, credentials } = checkInput(context, input)
   const id = context.ids.next()
   const sealedCredentials = sealCredentials(context, id, credentials)

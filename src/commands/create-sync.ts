@@ -5,6 +5,7 @@ import { recordDeed } from './audit-trail.ts'
 import type { Actor, CommandContext } from './context.ts'
 import { checkText, MAX_NAME_LENGTH } from './input-checks.ts'
 import { InvalidInput } from './refusals.ts'
+import { requireRole } from './require-role.ts'
 import { checkSyncSettings, type SyncSettings } from './sync-settings.ts'
 
 export interface CreateSyncInput {
@@ -18,6 +19,7 @@ export async function createSync(
   actor: Actor,
   input: CreateSyncInput,
 ): Promise<{ readonly syncId: string }> {
+  requireRole(actor, 'publisher')
   const { name, settings } = input
   const named = checkText('name', name, MAX_NAME_LENGTH)
   const checked = await checkSyncSettings(context, actor.workspaceId, settings)

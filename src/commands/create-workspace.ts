@@ -16,7 +16,13 @@ export async function createWorkspace(
     const workspaceId = await keepWorkspace(tx, context, input)
     const { isOperator = false } = input
     const name = 'first token'
-    return await keepToken(tx, context, { workspaceId, name, expiresAt: null, isOperator })
+    return await keepToken(tx, context, {
+      workspaceId,
+      name,
+      role: 'admin',
+      expiresAt: null,
+      isOperator,
+    })
   })
 }
 

@@ -8,6 +8,7 @@ import { recordDeed } from './audit-trail.ts'
 import type { Actor, CommandContext } from './context.ts'
 import { checkRecordIds, checkText, MAX_REASON_LENGTH } from './input-checks.ts'
 import { AlreadyRunning, InvalidInput, NotFound } from './refusals.ts'
+import { requireRole } from './require-role.ts'
 
 export interface DiscardRecordsInput {
   readonly syncId: string
@@ -30,12 +31,13 @@ export interface DiscardedRecords {
   readonly items: readonly DiscardedItem[]
 }
 
-/** Throws {@link InvalidInput}, {@link NotFound}, {@link AlreadyRunning}. */
+/** Throws {@link Forbidden}, {@link InvalidInput}, {@link NotFound}, {@link AlreadyRunning}. */
 export async function discardRecords(
   context: CommandContext,
   actor: Actor,
   input: DiscardRecordsInput,
 ): Promise<DiscardedRecords> {
+  requireRole(actor, 'operator')
   const problems = [
     ...checkRecordIds(input.recordIds),
     ...checkText('reason', input.reason, MAX_REASON_LENGTH),

@@ -7,6 +7,7 @@ import { recordDeed } from './audit-trail.ts'
 import type { Actor, CommandContext } from './context.ts'
 import { checkText, MAX_REASON_LENGTH } from './input-checks.ts'
 import { InvalidInput, NotFound } from './refusals.ts'
+import { requireRole } from './require-role.ts'
 
 /** Throws {@link InvalidInput}, {@link NotFound}. */
 export async function disconnectConnection(
@@ -14,6 +15,7 @@ export async function disconnectConnection(
   actor: Actor,
   input: { readonly connectionId: string; readonly reason: string },
 ): Promise<{ readonly connectionId: string; readonly status: 'done' | 'noop' }> {
+  requireRole(actor, 'publisher')
   const { connectionId, reason } = input
   const problems = checkText('reason', reason, MAX_REASON_LENGTH)
   if (problems.length > 0) {

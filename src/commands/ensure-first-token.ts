@@ -15,6 +15,12 @@ export async function ensureFirstToken(
       (await findFirstWorkspaceId(tx)) ??
       (await keepWorkspace(tx, context, { name: names.workspaceName }))
     const name = names.tokenName
-    return await keepToken(tx, context, { workspaceId, name, expiresAt: null, isOperator: true })
+    return await keepToken(tx, context, {
+      workspaceId,
+      name,
+      role: 'admin',
+      expiresAt: null,
+      isOperator: true,
+    })
   })
 }

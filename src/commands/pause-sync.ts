@@ -11,6 +11,7 @@ import { recordDeed } from './audit-trail.ts'
 import type { Actor, CommandContext } from './context.ts'
 import { checkText, MAX_REASON_LENGTH } from './input-checks.ts'
 import { InvalidInput, NotFound, NotPublished } from './refusals.ts'
+import { requireRole } from './require-role.ts'
 import { findStopTime } from './stop-time.ts'
 
 export interface PauseSyncInput {
@@ -29,12 +30,13 @@ interface Paused extends Omit<PausedSync, 'syncId'> {
   readonly failedRun: RunProgress | null
 }
 
-/** Throws {@link InvalidInput}, {@link NotFound}, {@link NotPublished}. */
+/** Throws {@link Forbidden}, {@link InvalidInput}, {@link NotFound}, {@link NotPublished}. */
 export async function pauseSync(
   context: CommandContext,
   actor: Actor,
   input: PauseSyncInput,
 ): Promise<PausedSync> {
+  requireRole(actor, 'operator')
   const problems = checkText('reason', input.reason, MAX_REASON_LENGTH)
   if (problems.length > 0) {
     throw new InvalidInput(problems)

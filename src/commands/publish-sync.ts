@@ -15,6 +15,7 @@ import { recordDeed } from './audit-trail.ts'
 import type { Actor, CommandContext } from './context.ts'
 import { placeSlots } from './place-slots.ts'
 import { ChangedMeanwhile, InvalidInput, NotFound, SyncStillPausing } from './refusals.ts'
+import { requireRole } from './require-role.ts'
 import { checkSyncSettings } from './sync-settings.ts'
 
 export interface PublishSyncResult {
@@ -26,12 +27,13 @@ export interface PublishSyncResult {
 /** Tries to publish the draft that was checked, before somebody else's changes win. */
 const MAX_TRIES = 3
 
-/** Throws {@link InvalidInput}, {@link NotFound}, {@link SyncStillPausing}, {@link ChangedMeanwhile}. */
+/** Throws {@link Forbidden}, {@link InvalidInput}, {@link NotFound}, {@link SyncStillPausing}, {@link ChangedMeanwhile}. */
 export async function publishSync(
   context: CommandContext,
   actor: Actor,
   input: { readonly syncId: string },
 ): Promise<PublishSyncResult> {
+  requireRole(actor, 'publisher')
   for (let tries = 0; tries < MAX_TRIES; tries += 1) {
     const known = await findSync(context.database, actor.workspaceId, input.syncId)
     if (!known) {

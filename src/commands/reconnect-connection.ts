@@ -10,6 +10,7 @@ import { recordDeed } from './audit-trail.ts'
 import { checkConnectionSettings, findConnector, sealCredentials } from './connection-settings.ts'
 import type { Actor, CommandContext } from './context.ts'
 import { InvalidInput, NotFound } from './refusals.ts'
+import { requireRole } from './require-role.ts'
 
 export interface ReconnectConnectionInput {
   readonly connectionId: string
@@ -22,6 +23,7 @@ export async function reconnectConnection(
   actor: Actor,
   input: ReconnectConnectionInput,
 ): Promise<{ readonly connectionId: string; readonly status: 'done' }> {
+  requireRole(actor, 'publisher')
   const { connectionId } = input
   await context.database.transaction('reconnectConnection', async (tx) => {
     const known = await findConnectionForUpdate(tx, actor.workspaceId, connectionId)

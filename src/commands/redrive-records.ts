@@ -14,6 +14,7 @@ import { recordDeed } from './audit-trail.ts'
 import type { Actor, CommandContext } from './context.ts'
 import { checkRecordIds } from './input-checks.ts'
 import { AlreadyRunning, InvalidInput, NotFound, type Refusal } from './refusals.ts'
+import { requireRole } from './require-role.ts'
 import { toStandingRefusal } from './run-sync.ts'
 
 export interface RedriveRecordsInput {
@@ -39,12 +40,13 @@ export interface RedrivenRecords {
   readonly items: readonly RedrivenItem[]
 }
 
-/** Throws {@link InvalidInput}, {@link NotFound}, {@link AlreadyRunning}, and why the sync may not run. */
+/** Throws {@link Forbidden}, {@link InvalidInput}, {@link NotFound}, {@link AlreadyRunning}, and why the sync may not run. */
 export async function redriveRecords(
   context: CommandContext,
   actor: Actor,
   input: RedriveRecordsInput,
 ): Promise<RedrivenRecords> {
+  requireRole(actor, 'operator')
   const problems = input.recordIds === null ? [] : checkRecordIds(input.recordIds)
   if (problems.length > 0) {
     throw new InvalidInput(problems)

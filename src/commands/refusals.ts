@@ -5,6 +5,7 @@
  * or an outage.
  */
 import type { Settlement } from '../domain/doubt.ts'
+import type { Role } from '../domain/role.ts'
 import type { Instant } from '../runtime/clock.ts'
 
 /** `field`: the input's field as a dotted path. `reason`: one full sentence. */
@@ -30,13 +31,32 @@ export class InvalidInput extends Refusal {
   }
 }
 
+/** The token may not do this. */
+export class Forbidden extends Refusal {
+  override readonly name = 'Forbidden'
+  readonly code = 'FORBIDDEN'
+  readonly needed: Role
+
+  constructor(given: { readonly tokenName: string; readonly role: Role; readonly needed: Role }) {
+    const [role, needed] = [given.role.toUpperCase(), given.needed.toUpperCase()]
+    const more = given.needed === 'admin' ? '' : ' or more'
+    super(
+      `The token ${JSON.stringify(given.tokenName)} has the role ${role}, and this needs ${needed}${more}. An ADMIN of the workspace can make a token that may do it.`,
+    )
+    this.needed = given.needed
+  }
+}
+
 /** The same answer for what does not exist and for what belongs to another workspace. */
 export class NotFound extends Refusal {
   override readonly name = 'NotFound'
   readonly code = 'NOT_FOUND'
   readonly field: string
 
-  constructor(what: 'sync' | 'run' | 'connection' | 'alert' | 'delivery in doubt', field: string) {
+  constructor(
+    what: 'sync' | 'run' | 'connection' | 'alert' | 'token' | 'delivery in doubt',
+    field: string,
+  ) {
     super(`There is no ${what} with the id that is given in ${field}.`)
     this.field = field
   }

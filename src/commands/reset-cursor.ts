@@ -8,18 +8,20 @@ import { recordDeed } from './audit-trail.ts'
 import type { Actor, CommandContext } from './context.ts'
 import { checkText, MAX_REASON_LENGTH } from './input-checks.ts'
 import { AlreadyRunning, InvalidInput, NotFound } from './refusals.ts'
+import { requireRole } from './require-role.ts'
 
 export interface ResetCursorInput {
   readonly syncId: string
   readonly reason: string
 }
 
-/** Throws {@link InvalidInput}, {@link NotFound}, {@link AlreadyRunning}. */
+/** Throws {@link Forbidden}, {@link InvalidInput}, {@link NotFound}, {@link AlreadyRunning}. */
 export async function resetCursor(
   context: CommandContext,
   actor: Actor,
   input: ResetCursorInput,
 ): Promise<{ readonly syncId: string; readonly status: 'done' | 'noop' }> {
+  requireRole(actor, 'publisher')
   const problems = checkText('reason', input.reason, MAX_REASON_LENGTH)
   if (problems.length > 0) {
     throw new InvalidInput(problems)

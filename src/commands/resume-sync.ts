@@ -7,13 +7,15 @@ import { recordDeed } from './audit-trail.ts'
 import type { Actor, CommandContext } from './context.ts'
 import { placeSlots } from './place-slots.ts'
 import { NotFound, NotPublished, SyncPaused, SyncStillPausing } from './refusals.ts'
+import { requireRole } from './require-role.ts'
 
-/** Throws {@link NotFound}, {@link NotPublished}, {@link SyncPaused}, {@link SyncStillPausing}. */
+/** Throws {@link Forbidden}, {@link NotFound}, {@link NotPublished}, {@link SyncPaused}, {@link SyncStillPausing}. */
 export async function resumeSync(
   context: CommandContext,
   actor: Actor,
   input: { readonly syncId: string },
 ): Promise<{ readonly syncId: string; readonly status: 'done' | 'noop' }> {
+  requireRole(actor, 'operator')
   const status = await context.database.transaction('resumeSync', (tx) =>
     resume(tx, context, actor, input.syncId),
   )

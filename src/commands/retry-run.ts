@@ -16,17 +16,19 @@ import { announceProgress } from './announce.ts'
 import { recordDeed } from './audit-trail.ts'
 import type { Actor, CommandContext } from './context.ts'
 import { AlreadyRunning, NotFound, NothingToRetry, type Refusal } from './refusals.ts'
+import { requireRole } from './require-role.ts'
 import { toStandingRefusal } from './run-sync.ts'
 
 /** What a person started has one attempt: whoever started it is there to look. */
 const RETRY_ALLOWANCE = 1
 
-/** Throws {@link NotFound}, {@link NothingToRetry}, {@link AlreadyRunning}, and why the sync may not run. */
+/** Throws {@link Forbidden}, {@link NotFound}, {@link NothingToRetry}, {@link AlreadyRunning}, and why the sync may not run. */
 export async function retryRun(
   context: CommandContext,
   actor: Actor,
   input: { readonly runId: string },
 ): Promise<{ readonly runId: string }> {
+  requireRole(actor, 'operator')
   const progress = await context.database.transaction('retryRun', (tx) =>
     start(tx, context, actor, input.runId),
   )

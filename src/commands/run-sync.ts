@@ -9,13 +9,15 @@ import { announceProgress } from './announce.ts'
 import { recordDeed } from './audit-trail.ts'
 import type { Actor, CommandContext } from './context.ts'
 import { AlreadyRunning, NotFound, NotPublished, type Refusal, SyncPaused } from './refusals.ts'
+import { requireRole } from './require-role.ts'
 
-/** Throws {@link NotFound}, {@link NotPublished}, {@link SyncPaused}, {@link AlreadyRunning}. */
+/** Throws {@link Forbidden}, {@link NotFound}, {@link NotPublished}, {@link SyncPaused}, {@link AlreadyRunning}. */
 export async function runSync(
   context: CommandContext,
   actor: Actor,
   input: { readonly syncId: string },
 ): Promise<{ readonly runId: string }> {
+  requireRole(actor, 'operator')
   const progress = await context.database.transaction('runSync', (tx) =>
     start(tx, context, actor, input.syncId),
   )

@@ -17,6 +17,7 @@ import {
   NotFound,
   type Refusal,
 } from './refusals.ts'
+import { requireRole } from './require-role.ts'
 
 export interface SettleDeliveryInput {
   readonly intentId: string
@@ -33,12 +34,13 @@ export interface SettledDelivery {
   readonly settled: number
 }
 
-/** Throws {@link InvalidInput}, {@link NotFound}, {@link DeliveryInFlight}, {@link AlreadySettled}. */
+/** Throws {@link Forbidden}, {@link InvalidInput}, {@link NotFound}, {@link DeliveryInFlight}, {@link AlreadySettled}. */
 export async function settleDelivery(
   context: CommandContext,
   actor: Actor,
   input: SettleDeliveryInput,
 ): Promise<SettledDelivery> {
+  requireRole(actor, 'operator')
   const problems = checkText('reason', input.reason, MAX_REASON_LENGTH)
   if (problems.length > 0) {
     throw new InvalidInput(problems)

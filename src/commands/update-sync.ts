@@ -17,6 +17,7 @@ import type { Actor, CommandContext } from './context.ts'
 import { SYNC_NAME_TAKEN } from './create-sync.ts'
 import { checkText, MAX_NAME_LENGTH } from './input-checks.ts'
 import { ChangedMeanwhile, type InputProblem, InvalidInput, NotFound } from './refusals.ts'
+import { requireRole } from './require-role.ts'
 import { checkSyncSettings, type SyncSettings } from './sync-settings.ts'
 
 export interface UpdateSyncInput {
@@ -30,12 +31,13 @@ export type UpdateSyncResult = { readonly syncId: string; readonly status: 'done
 /** Tries to save against the draft that was checked, before somebody else's changes win. */
 const MAX_TRIES = 3
 
-/** Throws {@link InvalidInput}, {@link NotFound}, {@link ChangedMeanwhile}. */
+/** Throws {@link Forbidden}, {@link InvalidInput}, {@link NotFound}, {@link ChangedMeanwhile}. */
 export async function updateSync(
   context: CommandContext,
   actor: Actor,
   input: UpdateSyncInput,
 ): Promise<UpdateSyncResult> {
+  requireRole(actor, 'publisher')
   for (let tries = 0; tries < MAX_TRIES; tries += 1) {
     const known = await findSync(context.database, actor.workspaceId, input.syncId)
     if (!known) {

@@ -1,6 +1,6 @@
 /** Alerts: what the watchmen tell people. */
 import { type AcknowledgedAlert, acknowledgeAlert } from '../commands/acknowledge-alert.ts'
-import { InvalidInput, NotFound } from '../commands/refusals.ts'
+import { Forbidden, InvalidInput, NotFound } from '../commands/refusals.ts'
 import { listAlerts } from '../store/history/alerts.ts'
 import { builder } from './builder.ts'
 import { CommandStatusEnum } from './command-status.ts'
@@ -156,7 +156,7 @@ builder.mutationField('acknowledgeAlert', (t) =>
     type: AcknowledgedAlertPayload,
     description:
       'Says that somebody looks after an alert. Nothing else changes: it closes when its incident is over.',
-    errors: { types: [InvalidInput, NotFound] },
+    errors: { types: [Forbidden, InvalidInput, NotFound] },
     args: {
       input: t.arg({ type: AcknowledgeAlertInput, required: true, description: 'The alert.' }),
     },

@@ -9,7 +9,7 @@ import {
 import { builder } from './builder.ts'
 import { type ApiContext, getActor } from './context.ts'
 import { encodeGlobalId, type IdType, parseGlobalId } from './global-id.ts'
-import { AlertType, ConnectionType, RunType, SyncType } from './nodes.ts'
+import { AccessTokenType, AlertType, ConnectionType, RunType, SyncType } from './nodes.ts'
 import { resolveIdPage } from './paging.ts'
 
 const AuditSubjectTypeEnum = builder.enumType('AuditSubjectType', {
@@ -38,13 +38,16 @@ const ID_TYPES = {
 
 const AuditSubjectUnion = builder.unionType('AuditSubject', {
   description: 'What was changed, where it can be asked for.',
-  types: [AlertType, ConnectionType, RunType, SyncType],
+  types: [AccessTokenType, AlertType, ConnectionType, RunType, SyncType],
   resolveType: (subject) => {
     if ('draft' in subject) {
       return SyncType
     }
     if ('audience' in subject) {
       return AlertType
+    }
+    if ('isUsable' in subject) {
+      return AccessTokenType
     }
     return 'attemptAllowance' in subject ? RunType : ConnectionType
   },
@@ -101,6 +104,8 @@ async function findSubject(entry: HistoricAuditEntry, context: ApiContext) {
   switch (subjectTypeOf(entry)) {
     case 'connection':
       return await ConnectionType.getDataloader(context).load(subjectId)
+    case 'access_token':
+      return await AccessTokenType.getDataloader(context).load(subjectId)
     case 'alert':
       return await AlertType.getDataloader(context).load(subjectId)
     case 'sync':

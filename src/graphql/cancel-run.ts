@@ -1,6 +1,6 @@
 /** Canceling a run. */
 import { type CanceledRun, cancelRun } from '../commands/cancel-run.ts'
-import { InvalidInput, NotFound } from '../commands/refusals.ts'
+import { Forbidden, InvalidInput, NotFound } from '../commands/refusals.ts'
 import { builder } from './builder.ts'
 import { CommandStatusEnum } from './command-status.ts'
 import { getActor } from './context.ts'
@@ -41,7 +41,7 @@ builder.mutationField('cancelRun', (t) =>
     type: CanceledRunPayload,
     description:
       'Ends a run. A queued one, also one that waits for its next attempt, ends at once; a running one at its next safe point.',
-    errors: { types: [InvalidInput, NotFound] },
+    errors: { types: [Forbidden, InvalidInput, NotFound] },
     args: { input: t.arg({ type: CancelRunInput, required: true, description: 'The run.' }) },
     resolve: async (_root, { input }, context) => {
       const runId = readId('Run', input.runId, 'runId')

@@ -2,7 +2,7 @@
 import { createConnection } from '../commands/create-connection.ts'
 import { disconnectConnection } from '../commands/disconnect-connection.ts'
 import { reconnectConnection } from '../commands/reconnect-connection.ts'
-import { InvalidInput, NotFound } from '../commands/refusals.ts'
+import { Forbidden, InvalidInput, NotFound } from '../commands/refusals.ts'
 import { listConnections, listSyncsOfConnection } from '../store/history/syncs.ts'
 import { builder } from './builder.ts'
 import { CommandStatusEnum } from './command-status.ts'
@@ -109,7 +109,7 @@ builder.mutationField('createConnection', (t) =>
   t.field({
     type: CreateConnectionPayload,
     description: 'Connects a tool.',
-    errors: { types: [InvalidInput] },
+    errors: { types: [Forbidden, InvalidInput] },
     args: {
       input: t.arg({ type: CreateConnectionInput, required: true, description: 'The tool.' }),
     },
@@ -152,7 +152,7 @@ builder.mutationField('disconnectConnection', (t) =>
     type: ChangedConnectionPayload,
     description:
       'Disconnects a tool and removes its credentials. The syncs that use it stay; their runs fail until it is connected again.',
-    errors: { types: [InvalidInput, NotFound] },
+    errors: { types: [Forbidden, InvalidInput, NotFound] },
     args: {
       input: t.arg({
         type: DisconnectConnectionInput,
@@ -185,7 +185,7 @@ builder.mutationField('reconnectConnection', (t) =>
     type: ChangedConnectionPayload,
     description:
       'Connects a tool again, or gives it a fresh authorisation; its settings stay. A sync that the breaker paused is published again after it.',
-    errors: { types: [InvalidInput, NotFound] },
+    errors: { types: [Forbidden, InvalidInput, NotFound] },
     args: {
       input: t.arg({
         type: ReconnectConnectionInput,

@@ -1,5 +1,5 @@
 /** Reading a source again from its beginning: what it would mean, and doing it. */
-import { AlreadyRunning, InvalidInput, NotFound } from '../commands/refusals.ts'
+import { AlreadyRunning, Forbidden, InvalidInput, NotFound } from '../commands/refusals.ts'
 import { resetCursor } from '../commands/reset-cursor.ts'
 import { findProtection, type Protection } from '../domain/cursor-reset.ts'
 import { readSyncConfig } from '../domain/sync.ts'
@@ -116,7 +116,7 @@ builder.mutationField('resetCursor', (t) =>
     type: ChangedSyncPayload,
     description:
       'Takes a sync back to the beginning of its source: its next run reads everything again. What the ledger still protects is not written again, unless an older record of the same contact is; cursorResetPreview tells beforehand.',
-    errors: { types: [InvalidInput, NotFound, AlreadyRunning] },
+    errors: { types: [Forbidden, InvalidInput, NotFound, AlreadyRunning] },
     args: { input: t.arg({ type: ResetCursorInput, required: true, description: 'The sync.' }) },
     resolve: (_root, { input }, context) =>
       resetCursor(context.parts, getActor(context), {

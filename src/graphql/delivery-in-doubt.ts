@@ -1,5 +1,11 @@
 /** Deliveries in doubt: whose answer was lost, at a destination that would write them twice. */
-import { AlreadySettled, DeliveryInFlight, InvalidInput, NotFound } from '../commands/refusals.ts'
+import {
+  AlreadySettled,
+  DeliveryInFlight,
+  Forbidden,
+  InvalidInput,
+  NotFound,
+} from '../commands/refusals.ts'
 import { type SettledDelivery, settleDelivery } from '../commands/settle-delivery.ts'
 import type { DoubtCause } from '../domain/doubt.ts'
 import { isUuid } from '../domain/ids.ts'
@@ -149,7 +155,7 @@ builder.mutationField('settleDelivery', (t) =>
     type: SettledDeliveryPayload,
     description:
       'Settles a delivery in doubt. The next run takes it for delivered, or sends it once more.',
-    errors: { types: [InvalidInput, NotFound, DeliveryInFlight, AlreadySettled] },
+    errors: { types: [Forbidden, InvalidInput, NotFound, DeliveryInFlight, AlreadySettled] },
     args: {
       input: t.arg({ type: SettleDeliveryInput, required: true, description: 'The delivery.' }),
     },

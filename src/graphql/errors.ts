@@ -10,6 +10,7 @@ import {
   AlreadySettled,
   ChangedMeanwhile,
   DeliveryInFlight,
+  Forbidden,
   type InputProblem,
   InvalidInput,
   NotFound,
@@ -23,6 +24,7 @@ import type { Logger } from '../runtime/logger.ts'
 import type { IdSource } from '../runtime/random.ts'
 import { builder } from './builder.ts'
 import { encodeGlobalId } from './global-id.ts'
+import { RoleEnum } from './role.ts'
 
 const RefusalInterface = builder.interfaceRef<Refusal>('Refusal').implement({
   description: 'Why a mutation was not carried out. Nothing was changed.',
@@ -51,6 +53,15 @@ builder.objectType(InvalidInput, {
       description: 'All of its problems.',
       resolve: (refusal) => [...refusal.problems],
     }),
+  }),
+})
+
+builder.objectType(Forbidden, {
+  name: 'Forbidden',
+  description: 'The token may not do this.',
+  interfaces: [RefusalInterface],
+  fields: (t) => ({
+    neededRole: t.expose('needed', { type: RoleEnum, description: 'The least role that may.' }),
   }),
 })
 

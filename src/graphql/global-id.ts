@@ -8,10 +8,10 @@ import { GraphQLError } from 'graphql'
 import { InvalidInput } from '../commands/refusals.ts'
 import { isUuid } from '../domain/ids.ts'
 
-const NODE_TYPES = ['Alert', 'Connection', 'Run', 'Sync'] as const
+const NODE_TYPES = ['AccessToken', 'Alert', 'Connection', 'Run', 'Sync'] as const
 type NodeType = (typeof NODE_TYPES)[number]
 /** These have an id, and are no objects that can be asked for by it. */
-const ID_TYPES = [...NODE_TYPES, 'AccessToken', 'Intent', 'Record', 'Workspace'] as const
+const ID_TYPES = [...NODE_TYPES, 'Intent', 'Record', 'Workspace'] as const
 export type IdType = (typeof ID_TYPES)[number]
 
 export function encodeGlobalId(type: string, id: string | number | bigint): string {

@@ -5,6 +5,7 @@
  * Loading only collects the ids of one tick into one statement, and remembers nothing: a second mutation
  * of one request, or a later event of a stream, must not see what was read before it.
  */
+import { includesRole } from '../domain/role.ts'
 import { findAlertsByIds, type HistoricAlert } from '../store/history/alerts.ts'
 import { findRunsByIds, type HistoricRun } from '../store/history/runs.ts'
 import {
@@ -13,10 +14,24 @@ import {
   type HistoricConnection,
   type HistoricSync,
 } from '../store/history/syncs.ts'
+import { findTokensByIds, type HistoricToken } from '../store/history/tokens.ts'
 import { builder } from './builder.ts'
 import { getActor } from './context.ts'
 
 export const COLLECT_ONLY = { cache: false }
+
+/** An admin's to see; for others there is none. */
+export const AccessTokenType = builder.loadableNodeRef<HistoricToken>('AccessToken', {
+  id: { resolve: (token) => token.id },
+  load: async (ids: string[], context) => {
+    const { role, workspaceId } = getActor(context)
+    return includesRole(role, 'admin')
+      ? await findTokensByIds(context.parts.database, workspaceId, ids)
+      : []
+  },
+  sort: (token) => token.id,
+  loaderOptions: COLLECT_ONLY,
+})
 
 export const AlertType = builder.loadableNodeRef<HistoricAlert>('Alert', {
   id: { resolve: (alert) => alert.id },

@@ -11,6 +11,7 @@ import {
 } from '../commands/redrive-records.ts'
 import {
   AlreadyRunning,
+  Forbidden,
   InvalidInput,
   NotFound,
   NotPublished,
@@ -137,7 +138,9 @@ builder.mutationField('redriveRecords', (t) =>
     type: RedrivenRecordsPayload,
     description:
       'Brings back records that were set aside, and queues a run, which sends them before anything else. They are mapped as the version says that is published then.',
-    errors: { types: [InvalidInput, NotFound, AlreadyRunning, SyncPaused, NotPublished] },
+    errors: {
+      types: [Forbidden, InvalidInput, NotFound, AlreadyRunning, SyncPaused, NotPublished],
+    },
     args: {
       input: t.arg({ type: RedriveRecordsInput, required: true, description: 'The records.' }),
     },
@@ -181,7 +184,7 @@ builder.mutationField('discardRecords', (t) =>
     type: DiscardedRecordsPayload,
     description:
       'Gives up records that were set aside: they are never sent, and their rows are removed.',
-    errors: { types: [InvalidInput, NotFound, AlreadyRunning] },
+    errors: { types: [Forbidden, InvalidInput, NotFound, AlreadyRunning] },
     args: {
       input: t.arg({ type: DiscardRecordsInput, required: true, description: 'The records.' }),
     },

@@ -1,6 +1,7 @@
 /** Runs: history, the DLQ, retries. */
 import {
   AlreadyRunning,
+  Forbidden,
   InvalidInput,
   NotFound,
   NothingToRetry,
@@ -302,7 +303,15 @@ builder.mutationField('retryRun', (t) =>
     description:
       'Starts a new run at the saved cursor, linked to the failed or partial one. Of parallel retries one starts it; all of them learn its id.',
     errors: {
-      types: [InvalidInput, NotFound, AlreadyRunning, NothingToRetry, SyncPaused, NotPublished],
+      types: [
+        Forbidden,
+        InvalidInput,
+        NotFound,
+        AlreadyRunning,
+        NothingToRetry,
+        SyncPaused,
+        NotPublished,
+      ],
     },
     args: { input: t.arg({ type: RetryRunInput, required: true, description: 'The run.' }) },
     resolve: (_root, { input }, context) =>

@@ -20,6 +20,7 @@ import './schedule.ts'
 import './sync.ts'
 import './sync-health.ts'
 import './sync-mutations.ts'
+import './token.ts'
 import './viewer.ts'
 
 export const apiSchema: GraphQLSchema = builder.toSchema()

@@ -5,6 +5,7 @@ import { publishSync } from '../commands/publish-sync.ts'
 import {
   AlreadyRunning,
   ChangedMeanwhile,
+  Forbidden,
   InvalidInput,
   NotFound,
   NotPublished,
@@ -53,7 +54,7 @@ builder.mutationField('createSync', (t) =>
   t.field({
     type: ChangedSyncPayload,
     description: 'Saves a new sync as a draft. It runs once it is published.',
-    errors: { types: [InvalidInput] },
+    errors: { types: [Forbidden, InvalidInput] },
     args: { input: t.arg({ type: CreateSyncInput, required: true, description: 'The sync.' }) },
     resolve: async (_root, { input }, context) => {
       const settings = readNewSettings(input)
@@ -68,7 +69,7 @@ builder.mutationField('updateSync', (t) =>
   t.field({
     type: ChangedSyncPayload,
     description: 'Changes the draft of a sync. What runs is the published version.',
-    errors: { types: [InvalidInput, NotFound, ChangedMeanwhile] },
+    errors: { types: [Forbidden, InvalidInput, NotFound, ChangedMeanwhile] },
     args: { input: t.arg({ type: UpdateSyncInput, required: true, description: 'The changes.' }) },
     resolve: (_root, { input }, context) =>
       updateSync(context.parts, getActor(context), {
@@ -103,7 +104,7 @@ builder.mutationField('publishSync', (t) =>
   t.field({
     type: ChangedSyncPayload,
     description: 'Makes the draft the version that runs, and the sync active.',
-    errors: { types: [InvalidInput, NotFound, SyncStillPausing, ChangedMeanwhile] },
+    errors: { types: [Forbidden, InvalidInput, NotFound, SyncStillPausing, ChangedMeanwhile] },
     args: { input: t.arg({ type: PublishSyncInput, required: true, description: 'The sync.' }) },
     resolve: (_root, { input }, context) =>
       publishSync(context.parts, getActor(context), {
@@ -117,7 +118,7 @@ builder.mutationField('pauseSync', (t) =>
     type: ChangedSyncPayload,
     description:
       'Stops a sync: nothing new starts, a queued run is closed, a running one stops at its next safe point.',
-    errors: { types: [InvalidInput, NotFound, NotPublished] },
+    errors: { types: [Forbidden, InvalidInput, NotFound, NotPublished] },
     args: { input: t.arg({ type: PauseSyncInput, required: true, description: 'The sync.' }) },
     resolve: (_root, { input }, context) =>
       pauseSync(context.parts, getActor(context), {
@@ -132,7 +133,9 @@ builder.mutationField('resumeSync', (t) =>
     type: ChangedSyncPayload,
     description:
       'Resumes a sync that a person paused. After the breaker, publish it again instead.',
-    errors: { types: [InvalidInput, NotFound, NotPublished, SyncPaused, SyncStillPausing] },
+    errors: {
+      types: [Forbidden, InvalidInput, NotFound, NotPublished, SyncPaused, SyncStillPausing],
+    },
     args: { input: t.arg({ type: ResumeSyncInput, required: true, description: 'The sync.' }) },
     resolve: (_root, { input }, context) =>
       resumeSync(context.parts, getActor(context), {
@@ -145,7 +148,9 @@ builder.mutationField('runSync', (t) =>
   t.field({
     type: StartedRunPayload,
     description: 'Queues a run of the published version now.',
-    errors: { types: [InvalidInput, NotFound, AlreadyRunning, SyncPaused, NotPublished] },
+    errors: {
+      types: [Forbidden, InvalidInput, NotFound, AlreadyRunning, SyncPaused, NotPublished],
+    },
     args: { input: t.arg({ type: RunSyncInput, required: true, description: 'The sync.' }) },
     resolve: (_root, { input }, context) =>
       runSync(context.parts, getActor(context), {

@@ -1,11 +1,14 @@
 /** Who asks. */
+import type { Role } from '../domain/role.ts'
 import { findWorkspaceName } from '../store/history/syncs.ts'
 import { builder } from './builder.ts'
 import { getActor } from './context.ts'
+import { RoleEnum } from './role.ts'
 
 interface Viewer {
   readonly workspaceName: string
   readonly tokenName: string
+  readonly role: Role
   readonly isOperator: boolean
 }
 
@@ -16,6 +19,7 @@ const ViewerType = builder.objectRef<Viewer>('Viewer').implement({
     tokenName: t.exposeString('tokenName', {
       description: 'The name of the token. What it does is audited under this name.',
     }),
+    role: t.expose('role', { type: RoleEnum, description: 'What it may do.' }),
     isOperator: t.exposeBoolean('isOperator', {
       description:
         "Whether the token is of Tajo's operators: then it sees the alerts for them, of all workspaces.",
@@ -28,9 +32,9 @@ builder.queryField('viewer', (t) =>
     type: ViewerType,
     description: 'Who asks.',
     resolve: async (_root, _args, context) => {
-      const { workspaceId, tokenName, isOperator } = getActor(context)
+      const { workspaceId, tokenName, role, isOperator } = getActor(context)
       const workspaceName = await findWorkspaceName(context.parts.database, workspaceId)
-      return { workspaceName: workspaceName ?? '', tokenName, isOperator }
+      return { workspaceName: workspaceName ?? '', tokenName, role, isOperator }
     },
   }),
 )

@@ -16,6 +16,7 @@ import {
   uniqueIndex,
   uuid,
 } from 'drizzle-orm/pg-core'
+import { ROLES, type Role } from '../domain/role.ts'
 import type { PauseCause, SyncStatus } from '../domain/sync.ts'
 import { bytes, count, instant, json, oneOf } from './columns.ts'
 
@@ -35,13 +36,19 @@ export const accessToken = pgTable(
       .references(() => workspace.id),
     name: text('name').notNull(),
     tokenHash: bytes('token_hash').notNull(),
+    /** What it may do in its workspace. */
+    role: text('role').$type<Role>().notNull(),
     /** It is of Tajo's operators, who see what concerns them across workspaces. */
     isOperator: boolean('is_operator').notNull().default(false),
     createdAt: instant('created_at').notNull().defaultNow(),
     expiresAt: instant('expires_at'),
     revokedAt: instant('revoked_at'),
   },
-  (table) => [uniqueIndex('access_token_hash').on(table.tokenHash)],
+  (table) => [
+    uniqueIndex('access_token_hash').on(table.tokenHash),
+    index('access_token_of_workspace').on(table.workspaceId, table.id),
+    check('access_token_role', oneOf('role', ROLES.map((role) => `'${role}'`).join(', '))),
+  ],
 )
 
 export const connection = pgTable(

@@ -1,5 +1,6 @@
 /** Bearer tokens. Only their hashes are kept, so a copy of the database opens nothing. */
 import { and, eq, isNull, sql } from 'drizzle-orm'
+import type { Role } from '../domain/role.ts'
 import type { Instant } from '../runtime/clock.ts'
 import type { Handle } from './database.ts'
 import { accessToken } from './schema-configuration.ts'
@@ -8,6 +9,7 @@ export interface NewToken {
   readonly id: string
   readonly workspaceId: string
   readonly name: string
+  readonly role: Role
   /** SHA-256 of the token's text, in hexadecimal. */
   readonly tokenHash: string
   /** Null: it does not expire. */
@@ -19,6 +21,7 @@ export interface FoundToken {
   readonly id: string
   readonly workspaceId: string
   readonly name: string
+  readonly role: Role
   readonly isOperator: boolean
   readonly isExpired: boolean
   readonly isRevoked: boolean
@@ -34,18 +37,36 @@ export async function findTokenByHash(
   handle: Handle,
   tokenHash: string,
 ): Promise<FoundToken | null> {
-  const found = await handle.orm
+  const found = await selectTokens(handle).where(
+    eq(accessToken.tokenHash, Buffer.from(tokenHash, 'hex')),
+  )
+  return found[0] ?? null
+}
+
+/** Null: the workspace has no such token. Locks its row. */
+export async function findTokenForUpdate(
+  tx: Handle,
+  workspaceId: string,
+  tokenId: string,
+): Promise<FoundToken | null> {
+  const found = await selectTokens(tx)
+    .where(and(eq(accessToken.id, tokenId), eq(accessToken.workspaceId, workspaceId)))
+    .for('update')
+  return found[0] ?? null
+}
+
+function selectTokens(handle: Handle) {
+  return handle.orm
     .select({
       id: accessToken.id,
       workspaceId: accessToken.workspaceId,
       name: accessToken.name,
+      role: accessToken.role,
       isOperator: accessToken.isOperator,
       isExpired: sql<boolean>`coalesce(${accessToken.expiresAt} <= now(), false)`,
       isRevoked: sql<boolean>`${accessToken.revokedAt} is not null`,
     })
     .from(accessToken)
-    .where(eq(accessToken.tokenHash, Buffer.from(tokenHash, 'hex')))
-  return found[0] ?? null
 }
 
 /** False: the workspace has no such token, or it was revoked before. */

@@ -1,6 +1,5 @@
 import { sql } from 'drizzle-orm'
 import { describe, expect, it } from 'vitest'
-import { createToken } from '../../src/commands/create-token.ts'
 import { ensureFirstToken } from '../../src/commands/ensure-first-token.ts'
 import type { SyncConfig } from '../../src/domain/sync.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
@@ -23,7 +22,7 @@ import {
 import { findTokenByHash, revokeToken } from '../../src/store/tokens.ts'
 import { insertWorkspace } from '../../src/store/workspaces.ts'
 import { DATABASE_KINDS, useDatabase } from '../support/databases.ts'
-import { makeRun } from '../support/factories.ts'
+import { makeRun, makeToken } from '../support/factories.ts'
 
 const ids = createIdSource(systemClock, systemRandom)
 
@@ -93,6 +92,7 @@ describe.each(DATABASE_KINDS)('the configuration on %s', (kind) => {
         id: tokenId,
         workspaceId: first.workspaceId,
         name: 'first',
+        role: 'admin',
         isOperator: true,
         isExpired: false,
         isRevoked: false,
@@ -103,9 +103,8 @@ describe.each(DATABASE_KINDS)('the configuration on %s', (kind) => {
   it('tells an expired and a revoked token', async () => {
     const workspaceId = ids.next()
     await insertWorkspace(database(), { id: workspaceId, name: 'Test' })
-    const context = { database: database(), ids, random: systemRandom }
-    const expired = await createToken(context, { workspaceId, name: 'a', expiresAt: new Date(0) })
-    const revoked = await createToken(context, { workspaceId, name: 'b', expiresAt: null })
+    const expired = await makeToken(database(), workspaceId, { expiresAt: new Date(0) })
+    const revoked = await makeToken(database(), workspaceId)
     expect(await revokeToken(database(), ids.next(), revoked.tokenId)).toBe(false)
     expect(await revokeToken(database(), workspaceId, revoked.tokenId)).toBe(true)
     expect(await revokeToken(database(), workspaceId, revoked.tokenId)).toBe(false)

@@ -9,27 +9,23 @@ import {
 import type { ApiClient } from '../../src/client/api-client.ts'
 import { NodeQuery, ViewerQuery } from '../../src/client/documents.ts'
 import type { AlertFilter, WatchAlertsSubscription } from '../../src/client/gql/graphql.ts'
-import { createToken } from '../../src/commands/create-token.ts'
 import { announceAlerts } from '../../src/coordination/announce.ts'
 import { encodeGlobalId } from '../../src/graphql/global-id.ts'
-import { systemRandom } from '../../src/runtime/random.ts'
 import { closeIncident } from '../../src/store/alerts.ts'
 import { revokeToken } from '../../src/store/tokens.ts'
 import { close, type RaisedAlert, raise } from '../support/alerts.ts'
 import { openSocket, subscribeOverSocket } from '../support/api-client.ts'
 import { type TestApi, useApi } from '../support/app.ts'
 import { DATABASE_KINDS } from '../support/databases.ts'
-import { makeRun } from '../support/factories.ts'
+import { makeRun, makeToken } from '../support/factories.ts'
 import { makePublishedSync, type Workspace } from '../support/sync-steps.ts'
 
 const idOf = ({ id }: { readonly id: string }) => encodeGlobalId('Alert', id)
 
 async function makeOperator(api: TestApi): Promise<Workspace> {
   const workspace = await api.makeWorkspace()
-  const context = { ...api.parts, random: systemRandom }
-  const { workspaceId } = workspace
-  const input = { workspaceId, name: 'operator', expiresAt: null, isOperator: true }
-  const { token, tokenId } = await createToken(context, input)
+  const wanted = { name: 'operator', isOperator: true }
+  const { token, tokenId } = await makeToken(api.database, workspace.workspaceId, wanted)
   return { ...workspace, token, tokenId, client: api.client(token) }
 }
 

@@ -27,13 +27,14 @@ import {
   ResetCursorMutation,
   SettleDeliveryMutation,
 } from '../../src/client/steering-documents.ts'
+import { CreateTokenMutation, RevokeTokenMutation } from '../../src/client/token-documents.ts'
 import { encodeGlobalId } from '../../src/graphql/global-id.ts'
 import { apiSchema } from '../../src/graphql/schema.ts'
 import { auditMachineDeed } from '../../src/store/audit.ts'
 import { makePartitions } from '../../src/store/partitions.ts'
 import { raise } from '../support/alerts.ts'
 import { useApi } from '../support/app.ts'
-import { makeHeldRecords } from '../support/factories.ts'
+import { makeHeldRecords, makeToken } from '../support/factories.ts'
 import { runSteps } from '../support/run-steps.ts'
 import {
   connectTools,
@@ -83,6 +84,19 @@ const DEEDS: Readonly<Record<string, Prepare>> = {
       changes: () => acknowledge(alert.id),
       after: [() => acknowledge(alert.id)],
     }
+  },
+  createToken: ({ workspace: { client } }) => {
+    const create = (name: string) =>
+      client.request(CreateTokenMutation, { input: { name, role: 'VIEWER' } })
+    return { changes: () => create('script'), after: [() => create('')] }
+  },
+  revokeToken: async ({ workspace: { client, workspaceId } }) => {
+    const { tokenId } = await makeToken(api().database, workspaceId)
+    const revoke = (id: string) =>
+      client.request(RevokeTokenMutation, {
+        ...{ tokenId: encodeGlobalId('AccessToken', id), reason: REASON },
+      })
+    return { changes: () => revoke(tokenId), after: [() => revoke(tokenId)] }
   },
   disconnectConnection: ({ workspace: { client }, sync }) => {
     const input = { connectionId: sync.destinationConnectionId, reason: REASON }
@@ -300,7 +314,11 @@ describe('the audit trail', () => {
     )
     expect(await entriesOf(workspace, { actor: 'tajo' })).toMatchObject([
       { action: 'sweep', subject: { __typename: 'Run', id: runId }, reason: 'stale_job_swept' },
-      { action: 'createToken', subjectType: 'ACCESS_TOKEN', subject: null },
+      {
+        action: 'createToken',
+        subjectType: 'ACCESS_TOKEN',
+        subject: { __typename: 'AccessToken' },
+      },
     ])
   })
 

@@ -16,7 +16,9 @@ async function makeTokens() {
   const workspace = await api().makeWorkspace()
   const { workspaceId } = workspace
   const { database } = api()
-  const expired = await makeToken(database, workspaceId, new Date(Date.now() - 1_000))
+  const expired = await makeToken(database, workspaceId, {
+    expiresAt: new Date(Date.now() - 1_000),
+  })
   const revoked = await makeToken(database, workspaceId)
   await revokeToken(database, workspaceId, revoked.tokenId)
   return { workspace, expired: expired.token, revoked: revoked.token }
@@ -26,7 +28,12 @@ describe('a token', () => {
   it('opens its workspace and no other', async () => {
     const [mine, other] = [await api().makeWorkspace(), await api().makeWorkspace()]
     const { viewer } = await mine.client.request(ViewerQuery, {})
-    expect(viewer).toEqual({ workspaceName: mine.name, tokenName: 'test', isOperator: false })
+    expect(viewer).toEqual({
+      workspaceName: mine.name,
+      tokenName: 'test',
+      role: 'ADMIN',
+      isOperator: false,
+    })
     expect(viewer.workspaceName).not.toBe(other.name)
   })
 

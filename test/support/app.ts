@@ -60,6 +60,7 @@ export async function openApi(database: Database, options: TestApiOptions = {}):
     clock: systemClock,
     logger,
     ids: createIdSource(systemClock, systemRandom),
+    random: systemRandom,
     registry: createRegistry(
       [createFileSource({ rootDirectory })],
       [createHttpDestination({ client: httpClient })],

@@ -1,6 +1,6 @@
 /** Makes what a test of the API starts from: workspaces with a token, runs in any state, held records. */
 import { randomBytes } from 'node:crypto'
-import { createToken } from '../../src/commands/create-token.ts'
+import { keepToken } from '../../src/commands/create-token.ts'
 import type { FailureCode } from '../../src/domain/failure.ts'
 import type { RunStatus } from '../../src/domain/run.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
@@ -26,13 +26,17 @@ export async function makeWorkspace(database: Database): Promise<TestWorkspace> 
   return { workspaceId, name, ...(await makeToken(database, workspaceId)) }
 }
 
+/** An admin's that does not expire, unless something else is wanted. */
 export async function makeToken(
   database: Database,
   workspaceId: string,
-  expiresAt: Date | null = null,
+  wanted: Partial<Omit<Parameters<typeof keepToken>[2], 'workspaceId'>> = {},
 ): Promise<{ readonly token: string; readonly tokenId: string }> {
   const context = { database, ids, random: systemRandom }
-  const { token, tokenId } = await createToken(context, { workspaceId, name: 'test', expiresAt })
+  const usual = { name: 'test', role: 'admin', expiresAt: null } as const
+  const { token, tokenId } = await database.transaction('makeToken', (tx) =>
+    keepToken(tx, context, { ...usual, ...wanted, workspaceId }),
+  )
   return { token, tokenId }
 }
 

@@ -28,13 +28,20 @@ export function createPerson(database: Database, harness: EngineHarness, sync: S
     clock: systemClock,
     logger: harness.logger,
     ids: createIdSource(systemClock, systemRandom),
+    random: systemRandom,
     registry: createRegistry(
       [],
       [createHttpDestination({ client: createHttpClient({ clock: systemClock }) })],
     ),
     sealer: createSealer(Buffer.alloc(32, 7), systemRandom),
   }
-  const actor: Actor = { workspaceId, tokenId: newId(), tokenName: 'test', isOperator: false }
+  const actor: Actor = {
+    workspaceId,
+    tokenId: newId(),
+    tokenName: 'test',
+    role: 'admin',
+    isOperator: false,
+  }
   return {
     pause: () => pauseSync(context, actor, { syncId, reason: 'Maintenance.' }),
     cancel: (runId: string) => cancelRun(context, actor, { runId, reason: 'Not today.' }),

@@ -257,6 +257,7 @@ const shared = {
   clock: systemClock,
   logger,
   ids: createIdSource(systemClock, systemRandom),
+  random: systemRandom,
   registry: createRegistry(
     [createScriptedSource()],
     [createHttpDestination({ client: createHttpClient({ clock: systemClock }) })],
@@ -270,7 +271,8 @@ export function actingFor(database: Database, sync: SeededSync): [CommandContext
     workspaceId: sync.workspaceId,
     tokenId: newId(),
     tokenName: 'test',
+    role: 'admin',
     isOperator: false,
-  }
+  } as const
   return [{ ...shared, database }, actor]
 }

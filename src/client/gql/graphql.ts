@@ -20,6 +20,25 @@ export type Scalars = {
   JSON: { input: unknown; output: unknown; }
 };
 
+/** A token that opens the workspace. Its text is shown once, when it is made. */
+export type AccessToken = Node & {
+  __typename?: 'AccessToken';
+  /** When it was made. */
+  createdAt: Scalars['DateTime']['output'];
+  /** From when it opens nothing any more; null: it does not expire. */
+  expiresAt?: Maybe<Scalars['DateTime']['output']>;
+  /** Unique among all objects; to be treated as opaque. */
+  id: Scalars['ID']['output'];
+  /** Whether it still opens the workspace: it was not revoked and has not expired. */
+  isUsable: Scalars['Boolean']['output'];
+  /** What it is for. What is done with it is audited under this name. */
+  name: Scalars['String']['output'];
+  /** When it was revoked; null: it was not. */
+  revokedAt?: Maybe<Scalars['DateTime']['output']>;
+  /** What it may do. */
+  role: Role;
+};
+
 /** An alert that somebody looks after. */
 export type AcknowledgeAlertInput = {
   /** The id of the alert. */
@@ -27,7 +46,7 @@ export type AcknowledgeAlertInput = {
 };
 
 /** What the mutation did, or why it was refused. A refusal changed nothing. */
-export type AcknowledgeAlertResult = AcknowledgedAlert | InvalidInput | NotFound;
+export type AcknowledgeAlertResult = AcknowledgedAlert | Forbidden | InvalidInput | NotFound;
 
 /** The alert after it was acknowledged. */
 export type AcknowledgedAlert = {
@@ -221,7 +240,7 @@ export type AuditFilter = {
 };
 
 /** What was changed, where it can be asked for. */
-export type AuditSubject = Alert | Connection | Run | Sync;
+export type AuditSubject = AccessToken | Alert | Connection | Run | Sync;
 
 /** What kind of thing was changed. */
 export type AuditSubjectType =
@@ -256,7 +275,7 @@ export type CancelRunInput = {
 };
 
 /** What the mutation did, or why it was refused. A refusal changed nothing. */
-export type CancelRunResult = CanceledRun | InvalidInput | NotFound;
+export type CancelRunResult = CanceledRun | Forbidden | InvalidInput | NotFound;
 
 /** The run after it was canceled, or asked to stop. */
 export type CanceledRun = {
@@ -405,7 +424,7 @@ export type CreateConnectionPayload = {
 };
 
 /** What the mutation did, or why it was refused. A refusal changed nothing. */
-export type CreateConnectionResult = CreateConnectionPayload | InvalidInput;
+export type CreateConnectionResult = CreateConnectionPayload | Forbidden | InvalidInput;
 
 /** A new sync. */
 export type CreateSyncInput = {
@@ -438,7 +457,29 @@ export type CreateSyncInput = {
 };
 
 /** What the mutation did, or why it was refused. A refusal changed nothing. */
-export type CreateSyncResult = ChangedSync | InvalidInput;
+export type CreateSyncResult = ChangedSync | Forbidden | InvalidInput;
+
+/** A token to make. */
+export type CreateTokenInput = {
+  /** From when it opens nothing any more. Not given: it does not expire. */
+  expiresAt?: InputMaybe<Scalars['DateTime']['input']>;
+  /** What it is for. The audit trail shows what is done with it under this name. */
+  name: Scalars['String']['input'];
+  /** What it may do. */
+  role: Role;
+};
+
+/** What the mutation did, or why it was refused. A refusal changed nothing. */
+export type CreateTokenResult = CreatedToken | Forbidden | InvalidInput;
+
+/** The token that was made. */
+export type CreatedToken = {
+  __typename?: 'CreatedToken';
+  /** What to send as `Authorization: Bearer <secret>`. It is shown here and never again. */
+  secret: Scalars['String']['output'];
+  /** The token. */
+  token: AccessToken;
+};
 
 /** A run whenever the wall clock of a time zone matches. A time that does not exist fires at the first moment after it, one that comes twice fires once. */
 export type CronSchedule = {
@@ -527,7 +568,7 @@ export type DiscardRecordsInput = {
 };
 
 /** What the mutation did, or why it was refused. A refusal changed nothing. */
-export type DiscardRecordsResult = AlreadyRunning | DiscardedRecords | InvalidInput | NotFound;
+export type DiscardRecordsResult = AlreadyRunning | DiscardedRecords | Forbidden | InvalidInput | NotFound;
 
 /** What was given up. */
 export type DiscardedRecords = {
@@ -551,7 +592,7 @@ export type DisconnectConnectionInput = {
 };
 
 /** What the mutation did, or why it was refused. A refusal changed nothing. */
-export type DisconnectConnectionResult = ChangedConnection | InvalidInput | NotFound;
+export type DisconnectConnectionResult = ChangedConnection | Forbidden | InvalidInput | NotFound;
 
 /** One kind of failure. `{subject}` stands for the tool or step that the failure names. */
 export type FailureCatalogueEntry = {
@@ -627,6 +668,15 @@ export type FailureRetry =
   /** Nothing: the failure needs a person or the next scheduled run. */
   | 'NOTHING';
 
+/** The token may not do this. */
+export type Forbidden = Refusal & {
+  __typename?: 'Forbidden';
+  /** The reason, in full sentences. */
+  message: Scalars['String']['output'];
+  /** The least role that may. */
+  neededRole: Role;
+};
+
 /** What is wrong with one field of an input. */
 export type InputProblem = {
   __typename?: 'InputProblem';
@@ -670,6 +720,8 @@ export type Mutation = {
   createConnection: CreateConnectionResult;
   /** Saves a new sync as a draft. It runs once it is published. */
   createSync: CreateSyncResult;
+  /** Makes a token that opens the workspace. For an `ADMIN`. */
+  createToken: CreateTokenResult;
   /** Gives up records that were set aside: they are never sent, and their rows are removed. */
   discardRecords: DiscardRecordsResult;
   /** Disconnects a tool and removes its credentials. The syncs that use it stay; their runs fail until it is connected again. */
@@ -688,6 +740,8 @@ export type Mutation = {
   resumeSync: ResumeSyncResult;
   /** Starts a new run at the saved cursor, linked to the failed or partial one. Of parallel retries one starts it; all of them learn its id. */
   retryRun: RetryRunResult;
+  /** Revokes a token: it opens nothing from then on, and the streams that it has open end. For an `ADMIN`. */
+  revokeToken: RevokeTokenResult;
   /** Queues a run of the published version now. */
   runSync: RunSyncResult;
   /** Settles a delivery in doubt. The next run takes it for delivered, or sends it once more. */
@@ -718,6 +772,12 @@ export type MutationCreateConnectionArgs = {
 /** What can be done. Each mutation is one transaction: done as a whole, or refused. */
 export type MutationCreateSyncArgs = {
   input: CreateSyncInput;
+};
+
+
+/** What can be done. Each mutation is one transaction: done as a whole, or refused. */
+export type MutationCreateTokenArgs = {
+  input: CreateTokenInput;
 };
 
 
@@ -772,6 +832,12 @@ export type MutationResumeSyncArgs = {
 /** What can be done. Each mutation is one transaction: done as a whole, or refused. */
 export type MutationRetryRunArgs = {
   input: RetryRunInput;
+};
+
+
+/** What can be done. Each mutation is one transaction: done as a whole, or refused. */
+export type MutationRevokeTokenArgs = {
+  input: RevokeTokenInput;
 };
 
 
@@ -863,7 +929,7 @@ export type PauseSyncInput = {
 };
 
 /** What the mutation did, or why it was refused. A refusal changed nothing. */
-export type PauseSyncResult = ChangedSync | InvalidInput | NotFound | NotPublished;
+export type PauseSyncResult = ChangedSync | Forbidden | InvalidInput | NotFound | NotPublished;
 
 /** Why records would be written again at once. */
 export type ProtectionGap =
@@ -894,7 +960,7 @@ export type PublishSyncInput = {
 };
 
 /** What the mutation did, or why it was refused. A refusal changed nothing. */
-export type PublishSyncResult = ChangedMeanwhile | ChangedSync | InvalidInput | NotFound | SyncStillPausing;
+export type PublishSyncResult = ChangedMeanwhile | ChangedSync | Forbidden | InvalidInput | NotFound | SyncStillPausing;
 
 /** What can be read. Everything is of the workspace that the token opens; an operator's token sees alerts of others. */
 export type Query = {
@@ -923,6 +989,8 @@ export type Query = {
   sync?: Maybe<Sync>;
   /** The syncs of the workspace, newest first. */
   syncs: QuerySyncsConnection;
+  /** The tokens of the workspace, newest first, also those that open nothing any more. For an `ADMIN`. */
+  tokens: QueryTokensConnection;
   /** Who asks. */
   viewer: Viewer;
 };
@@ -1011,6 +1079,15 @@ export type QuerySyncArgs = {
 
 /** What can be read. Everything is of the workspace that the token opens; an operator's token sees alerts of others. */
 export type QuerySyncsArgs = {
+  after?: InputMaybe<Scalars['String']['input']>;
+  before?: InputMaybe<Scalars['String']['input']>;
+  first?: InputMaybe<Scalars['Int']['input']>;
+  last?: InputMaybe<Scalars['Int']['input']>;
+};
+
+
+/** What can be read. Everything is of the workspace that the token opens; an operator's token sees alerts of others. */
+export type QueryTokensArgs = {
   after?: InputMaybe<Scalars['String']['input']>;
   before?: InputMaybe<Scalars['String']['input']>;
   first?: InputMaybe<Scalars['Int']['input']>;
@@ -1125,6 +1202,24 @@ export type QuerySyncsConnectionEdge = {
   node: Sync;
 };
 
+/** One page of a list, newest entries first. */
+export type QueryTokensConnection = {
+  __typename?: 'QueryTokensConnection';
+  /** The entries of the page. */
+  edges: Array<QueryTokensConnectionEdge>;
+  /** Where the page lies in the list. */
+  pageInfo: PageInfo;
+};
+
+/** One entry of a page. */
+export type QueryTokensConnectionEdge = {
+  __typename?: 'QueryTokensConnectionEdge';
+  /** Where the entry lies in the list; to be treated as opaque. */
+  cursor: Scalars['String']['output'];
+  /** The entry itself. */
+  node: AccessToken;
+};
+
 /** A tool to connect again. */
 export type ReconnectConnectionInput = {
   /** The id of the connection. */
@@ -1134,7 +1229,7 @@ export type ReconnectConnectionInput = {
 };
 
 /** What the mutation did, or why it was refused. A refusal changed nothing. */
-export type ReconnectConnectionResult = ChangedConnection | InvalidInput | NotFound;
+export type ReconnectConnectionResult = ChangedConnection | Forbidden | InvalidInput | NotFound;
 
 /** One record that a mutation was given, and what it did with it. */
 export type RecordResult = {
@@ -1169,7 +1264,7 @@ export type RedriveRecordsInput = {
 };
 
 /** What the mutation did, or why it was refused. A refusal changed nothing. */
-export type RedriveRecordsResult = AlreadyRunning | InvalidInput | NotFound | NotPublished | RedrivenRecords | SyncPaused;
+export type RedriveRecordsResult = AlreadyRunning | Forbidden | InvalidInput | NotFound | NotPublished | RedrivenRecords | SyncPaused;
 
 /** What was brought back. */
 export type RedrivenRecords = {
@@ -1256,7 +1351,7 @@ export type ResetCursorInput = {
 };
 
 /** What the mutation did, or why it was refused. A refusal changed nothing. */
-export type ResetCursorResult = AlreadyRunning | ChangedSync | InvalidInput | NotFound;
+export type ResetCursorResult = AlreadyRunning | ChangedSync | Forbidden | InvalidInput | NotFound;
 
 /** A sync to resume. */
 export type ResumeSyncInput = {
@@ -1265,7 +1360,7 @@ export type ResumeSyncInput = {
 };
 
 /** What the mutation did, or why it was refused. A refusal changed nothing. */
-export type ResumeSyncResult = ChangedSync | InvalidInput | NotFound | NotPublished | SyncPaused | SyncStillPausing;
+export type ResumeSyncResult = ChangedSync | Forbidden | InvalidInput | NotFound | NotPublished | SyncPaused | SyncStillPausing;
 
 /** A run to retry. */
 export type RetryRunInput = {
@@ -1274,7 +1369,38 @@ export type RetryRunInput = {
 };
 
 /** What the mutation did, or why it was refused. A refusal changed nothing. */
-export type RetryRunResult = AlreadyRunning | InvalidInput | NotFound | NotPublished | NothingToRetry | StartedRun | SyncPaused;
+export type RetryRunResult = AlreadyRunning | Forbidden | InvalidInput | NotFound | NotPublished | NothingToRetry | StartedRun | SyncPaused;
+
+/** A token to revoke. */
+export type RevokeTokenInput = {
+  /** Why, for those who will ask later. */
+  reason: Scalars['String']['input'];
+  /** The id of the token. */
+  tokenId: Scalars['ID']['input'];
+};
+
+/** What the mutation did, or why it was refused. A refusal changed nothing. */
+export type RevokeTokenResult = Forbidden | InvalidInput | NotFound | RevokedToken;
+
+/** The token after it was revoked. */
+export type RevokedToken = {
+  __typename?: 'RevokedToken';
+  /** `DONE`, or `NOOP`: it was revoked before. */
+  status: CommandStatus;
+  /** The token. */
+  token: AccessToken;
+};
+
+/** What a token may do in its workspace. Each may do what those before it may. */
+export type Role =
+  /** Makes and revokes tokens. */
+  | 'ADMIN'
+  /** Keeps syncs running: retries, runs, pauses, cancels, brings back or gives up what was set aside, settles what is in doubt, acknowledges alerts. */
+  | 'OPERATOR'
+  /** Changes what syncs do: connections, configurations, what is published, where reading begins. */
+  | 'PUBLISHER'
+  /** Reads everything and watches runs and alerts. */
+  | 'VIEWER';
 
 /** One execution of one published version of a sync. */
 export type Run = Node & {
@@ -1508,7 +1634,7 @@ export type RunSyncInput = {
 };
 
 /** What the mutation did, or why it was refused. A refusal changed nothing. */
-export type RunSyncResult = AlreadyRunning | InvalidInput | NotFound | NotPublished | StartedRun | SyncPaused;
+export type RunSyncResult = AlreadyRunning | Forbidden | InvalidInput | NotFound | NotPublished | StartedRun | SyncPaused;
 
 /** When a sync runs by itself. */
 export type Schedule = CronSchedule | IntervalSchedule;
@@ -1536,7 +1662,7 @@ export type SettleDeliveryInput = {
 };
 
 /** What the mutation did, or why it was refused. A refusal changed nothing. */
-export type SettleDeliveryResult = AlreadySettled | DeliveryInFlight | InvalidInput | NotFound | SettledDelivery;
+export type SettleDeliveryResult = AlreadySettled | DeliveryInFlight | Forbidden | InvalidInput | NotFound | SettledDelivery;
 
 /** What was settled. */
 export type SettledDelivery = {
@@ -1830,13 +1956,15 @@ export type UpdateSyncInput = {
 };
 
 /** What the mutation did, or why it was refused. A refusal changed nothing. */
-export type UpdateSyncResult = ChangedMeanwhile | ChangedSync | InvalidInput | NotFound;
+export type UpdateSyncResult = ChangedMeanwhile | ChangedSync | Forbidden | InvalidInput | NotFound;
 
 /** Who asks: a token, and the workspace that it opens. */
 export type Viewer = {
   __typename?: 'Viewer';
   /** Whether the token is of Tajo's operators: then it sees the alerts for them, of all workspaces. */
   isOperator: Scalars['Boolean']['output'];
+  /** What it may do. */
+  role: Role;
   /** The name of the token. What it does is audited under this name. */
   tokenName: Scalars['String']['output'];
   /** The name of the workspace. */
@@ -1863,6 +1991,7 @@ export type AcknowledgeAlertMutationVariables = Exact<{
 
 export type AcknowledgeAlertMutation = { __typename?: 'Mutation', acknowledgeAlert:
     | { __typename: 'AcknowledgedAlert', done: CommandStatus, alert: { __typename?: 'Alert', id: string, audience: AlertAudience, severity: AlertSeverity, kind: AlertKind, title: string, message: string, facts: unknown, workspaceName: string, isOpen: boolean, openedAt: string, closedAt?: string | null, closing?: string | null, acknowledgedAt?: string | null, acknowledgedBy?: string | null, sync?: { __typename?: 'Sync', id: string } | null, run?: { __typename?: 'Run', id: string } | null } }
+    | { __typename: 'Forbidden', message: string }
     | { __typename: 'InvalidInput', message: string, problems: Array<{ __typename?: 'InputProblem', field: string, reason: string }> }
     | { __typename: 'NotFound', field: string, message: string }
    };
@@ -1885,6 +2014,7 @@ export type AuditEntriesQueryVariables = Exact<{
 
 
 export type AuditEntriesQuery = { __typename?: 'Query', auditEntries: { __typename?: 'QueryAuditEntriesConnection', edges: Array<{ __typename?: 'QueryAuditEntriesConnectionEdge', cursor: string, node: { __typename?: 'AuditEntry', at: string, actor: string, action: string, reason?: string | null, subjectType: AuditSubjectType, subjectId: string, before?: unknown | null, after?: unknown | null, subject?:
+          | { __typename: 'AccessToken' }
           | { __typename: 'Alert' }
           | { __typename: 'Connection', id: string, name: string }
           | { __typename: 'Run', id: string, status: RunStatus }
@@ -1898,6 +2028,7 @@ export type DisconnectConnectionMutationVariables = Exact<{
 
 export type DisconnectConnectionMutation = { __typename?: 'Mutation', disconnectConnection:
     | { __typename: 'ChangedConnection', done: CommandStatus, connection: { __typename?: 'Connection', id: string, isConnected: boolean, disconnectedAt?: string | null, hasCredentials: boolean, config: unknown, syncs: { __typename?: 'ConnectionSyncsConnection', edges: Array<{ __typename?: 'ConnectionSyncsConnectionEdge', node: { __typename?: 'Sync', id: string, name: string, status: SyncStatus } }> } } }
+    | { __typename: 'Forbidden', message: string }
     | { __typename: 'InvalidInput', message: string, problems: Array<{ __typename?: 'InputProblem', field: string, reason: string }> }
     | { __typename: 'NotFound', field: string, message: string }
    };
@@ -1911,6 +2042,7 @@ export type ReconnectConnectionMutationVariables = Exact<{
 
 export type ReconnectConnectionMutation = { __typename?: 'Mutation', reconnectConnection:
     | { __typename: 'ChangedConnection', done: CommandStatus, connection: { __typename?: 'Connection', id: string, isConnected: boolean, disconnectedAt?: string | null, hasCredentials: boolean, config: unknown, syncs: { __typename?: 'ConnectionSyncsConnection', edges: Array<{ __typename?: 'ConnectionSyncsConnectionEdge', node: { __typename?: 'Sync', id: string, name: string, status: SyncStatus } }> } } }
+    | { __typename: 'Forbidden', message: string }
     | { __typename: 'InvalidInput', message: string, problems: Array<{ __typename?: 'InputProblem', field: string, reason: string }> }
     | { __typename: 'NotFound', field: string, message: string }
    };
@@ -1918,7 +2050,7 @@ export type ReconnectConnectionMutation = { __typename?: 'Mutation', reconnectCo
 export type ViewerQueryVariables = Exact<{ [key: string]: never; }>;
 
 
-export type ViewerQuery = { __typename?: 'Query', viewer: { __typename?: 'Viewer', workspaceName: string, tokenName: string, isOperator: boolean } };
+export type ViewerQuery = { __typename?: 'Query', viewer: { __typename?: 'Viewer', workspaceName: string, tokenName: string, role: Role, isOperator: boolean } };
 
 export type SyncQueryVariables = Exact<{
   id: Scalars['ID']['input'];
@@ -1969,6 +2101,7 @@ export type NodeQueryVariables = Exact<{
 
 
 export type NodeQuery = { __typename?: 'Query', node?:
+    | { __typename: 'AccessToken', id: string }
     | { __typename: 'Alert', id: string }
     | { __typename: 'Connection', id: string }
     | { __typename: 'Run', id: string }
@@ -1982,6 +2115,7 @@ export type CreateConnectionMutationVariables = Exact<{
 
 export type CreateConnectionMutation = { __typename?: 'Mutation', createConnection:
     | { __typename: 'CreateConnectionPayload', connection: { __typename?: 'Connection', id: string, name: string, type: string, config: unknown, hasCredentials: boolean } }
+    | { __typename: 'Forbidden', message: string }
     | { __typename: 'InvalidInput', message: string, problems: Array<{ __typename?: 'InputProblem', field: string, reason: string }> }
    };
 
@@ -1992,6 +2126,8 @@ type Refused_AlreadySettled_Fragment = { __typename?: 'AlreadySettled', outcome:
 type Refused_ChangedMeanwhile_Fragment = { __typename?: 'ChangedMeanwhile', message: string };
 
 type Refused_DeliveryInFlight_Fragment = { __typename?: 'DeliveryInFlight', settleableAt: string, message: string };
+
+type Refused_Forbidden_Fragment = { __typename?: 'Forbidden', message: string };
 
 type Refused_InvalidInput_Fragment = { __typename?: 'InvalidInput', message: string, problems: Array<{ __typename?: 'InputProblem', field: string, reason: string }> };
 
@@ -2010,6 +2146,7 @@ export type RefusedFragment =
   | Refused_AlreadySettled_Fragment
   | Refused_ChangedMeanwhile_Fragment
   | Refused_DeliveryInFlight_Fragment
+  | Refused_Forbidden_Fragment
   | Refused_InvalidInput_Fragment
   | Refused_NotFound_Fragment
   | Refused_NotPublished_Fragment
@@ -2025,6 +2162,7 @@ export type CreateSyncMutationVariables = Exact<{
 
 export type CreateSyncMutation = { __typename?: 'Mutation', createSync:
     | { __typename: 'ChangedSync', willStopBy?: string | null, done: CommandStatus, sync: { __typename?: 'Sync', id: string, name: string, status: SyncStatus, hasUnpublishedChanges: boolean, publication?: { __typename?: 'Publication', versionDigest: string } | null } }
+    | { __typename: 'Forbidden', message: string }
     | { __typename: 'InvalidInput', message: string, problems: Array<{ __typename?: 'InputProblem', field: string, reason: string }> }
    };
 
@@ -2038,6 +2176,7 @@ export type UpdateSyncMutationVariables = Exact<{
 export type UpdateSyncMutation = { __typename?: 'Mutation', updateSync:
     | { __typename: 'ChangedMeanwhile', message: string }
     | { __typename: 'ChangedSync', willStopBy?: string | null, done: CommandStatus, sync: { __typename?: 'Sync', id: string, name: string, status: SyncStatus, hasUnpublishedChanges: boolean, publication?: { __typename?: 'Publication', versionDigest: string } | null } }
+    | { __typename: 'Forbidden', message: string }
     | { __typename: 'InvalidInput', message: string, problems: Array<{ __typename?: 'InputProblem', field: string, reason: string }> }
     | { __typename: 'NotFound', field: string, message: string }
    };
@@ -2050,6 +2189,7 @@ export type PublishSyncMutationVariables = Exact<{
 export type PublishSyncMutation = { __typename?: 'Mutation', publishSync:
     | { __typename: 'ChangedMeanwhile', message: string }
     | { __typename: 'ChangedSync', willStopBy?: string | null, done: CommandStatus, sync: { __typename?: 'Sync', id: string, name: string, status: SyncStatus, hasUnpublishedChanges: boolean, publication?: { __typename?: 'Publication', versionDigest: string } | null } }
+    | { __typename: 'Forbidden', message: string }
     | { __typename: 'InvalidInput', message: string, problems: Array<{ __typename?: 'InputProblem', field: string, reason: string }> }
     | { __typename: 'NotFound', field: string, message: string }
     | { __typename: 'SyncStillPausing', message: string }
@@ -2063,6 +2203,7 @@ export type PauseSyncMutationVariables = Exact<{
 
 export type PauseSyncMutation = { __typename?: 'Mutation', pauseSync:
     | { __typename: 'ChangedSync', willStopBy?: string | null, done: CommandStatus, sync: { __typename?: 'Sync', id: string, name: string, status: SyncStatus, hasUnpublishedChanges: boolean, publication?: { __typename?: 'Publication', versionDigest: string } | null } }
+    | { __typename: 'Forbidden', message: string }
     | { __typename: 'InvalidInput', message: string, problems: Array<{ __typename?: 'InputProblem', field: string, reason: string }> }
     | { __typename: 'NotFound', field: string, message: string }
     | { __typename: 'NotPublished', message: string }
@@ -2075,6 +2216,7 @@ export type ResumeSyncMutationVariables = Exact<{
 
 export type ResumeSyncMutation = { __typename?: 'Mutation', resumeSync:
     | { __typename: 'ChangedSync', willStopBy?: string | null, done: CommandStatus, sync: { __typename?: 'Sync', id: string, name: string, status: SyncStatus, hasUnpublishedChanges: boolean, publication?: { __typename?: 'Publication', versionDigest: string } | null } }
+    | { __typename: 'Forbidden', message: string }
     | { __typename: 'InvalidInput', message: string, problems: Array<{ __typename?: 'InputProblem', field: string, reason: string }> }
     | { __typename: 'NotFound', field: string, message: string }
     | { __typename: 'NotPublished', message: string }
@@ -2089,6 +2231,7 @@ export type RunSyncMutationVariables = Exact<{
 
 export type RunSyncMutation = { __typename?: 'Mutation', runSync:
     | { __typename: 'AlreadyRunning', runId: string, message: string }
+    | { __typename: 'Forbidden', message: string }
     | { __typename: 'InvalidInput', message: string, problems: Array<{ __typename?: 'InputProblem', field: string, reason: string }> }
     | { __typename: 'NotFound', field: string, message: string }
     | { __typename: 'NotPublished', message: string }
@@ -2105,6 +2248,7 @@ export type RetryRunMutationVariables = Exact<{
 
 export type RetryRunMutation = { __typename?: 'Mutation', retryRun:
     | { __typename: 'AlreadyRunning', runId: string, message: string }
+    | { __typename: 'Forbidden', message: string }
     | { __typename: 'InvalidInput', message: string, problems: Array<{ __typename?: 'InputProblem', field: string, reason: string }> }
     | { __typename: 'NotFound', field: string, message: string }
     | { __typename: 'NotPublished', message: string }
@@ -2179,6 +2323,7 @@ export type RedriveRecordsMutationVariables = Exact<{
 
 export type RedriveRecordsMutation = { __typename?: 'Mutation', redriveRecords:
     | { __typename: 'AlreadyRunning', runId: string, message: string }
+    | { __typename: 'Forbidden', message: string }
     | { __typename: 'InvalidInput', message: string, problems: Array<{ __typename?: 'InputProblem', field: string, reason: string }> }
     | { __typename: 'NotFound', field: string, message: string }
     | { __typename: 'NotPublished', message: string }
@@ -2196,6 +2341,7 @@ export type DiscardRecordsMutationVariables = Exact<{
 export type DiscardRecordsMutation = { __typename?: 'Mutation', discardRecords:
     | { __typename: 'AlreadyRunning', runId: string, message: string }
     | { __typename: 'DiscardedRecords', discarded: number, done: CommandStatus, records: Array<{ __typename?: 'RecordResult', recordId: string, status: RecordStatus }>, sync: { __typename?: 'Sync', id: string } }
+    | { __typename: 'Forbidden', message: string }
     | { __typename: 'InvalidInput', message: string, problems: Array<{ __typename?: 'InputProblem', field: string, reason: string }> }
     | { __typename: 'NotFound', field: string, message: string }
    };
@@ -2208,6 +2354,7 @@ export type CancelRunMutationVariables = Exact<{
 
 export type CancelRunMutation = { __typename?: 'Mutation', cancelRun:
     | { __typename: 'CanceledRun', willStopBy?: string | null, done: CommandStatus, run: { __typename?: 'Run', id: string, status: RunStatus, cancellation?: { __typename?: 'RunCancellation', requestedAt: string, requestedBy: string, reason: string } | null } }
+    | { __typename: 'Forbidden', message: string }
     | { __typename: 'InvalidInput', message: string, problems: Array<{ __typename?: 'InputProblem', field: string, reason: string }> }
     | { __typename: 'NotFound', field: string, message: string }
    };
@@ -2228,6 +2375,7 @@ export type ResetCursorMutationVariables = Exact<{
 export type ResetCursorMutation = { __typename?: 'Mutation', resetCursor:
     | { __typename: 'AlreadyRunning', runId: string, message: string }
     | { __typename: 'ChangedSync', willStopBy?: string | null, done: CommandStatus, sync: { __typename?: 'Sync', id: string, name: string, status: SyncStatus, hasUnpublishedChanges: boolean, publication?: { __typename?: 'Publication', versionDigest: string } | null } }
+    | { __typename: 'Forbidden', message: string }
     | { __typename: 'InvalidInput', message: string, problems: Array<{ __typename?: 'InputProblem', field: string, reason: string }> }
     | { __typename: 'NotFound', field: string, message: string }
    };
@@ -2258,9 +2406,41 @@ export type SettleDeliveryMutationVariables = Exact<{
 export type SettleDeliveryMutation = { __typename?: 'Mutation', settleDelivery:
     | { __typename: 'AlreadySettled', outcome: DeliverySettlement, message: string }
     | { __typename: 'DeliveryInFlight', settleableAt: string, message: string }
+    | { __typename: 'Forbidden', message: string }
     | { __typename: 'InvalidInput', message: string, problems: Array<{ __typename?: 'InputProblem', field: string, reason: string }> }
     | { __typename: 'NotFound', field: string, message: string }
     | { __typename: 'SettledDelivery', settled: number, done: CommandStatus, sync: { __typename?: 'Sync', id: string } }
+   };
+
+export type TokensQueryVariables = Exact<{
+  first?: InputMaybe<Scalars['Int']['input']>;
+}>;
+
+
+export type TokensQuery = { __typename?: 'Query', tokens: { __typename?: 'QueryTokensConnection', edges: Array<{ __typename?: 'QueryTokensConnectionEdge', node: { __typename?: 'AccessToken', id: string, name: string, role: Role, isUsable: boolean, createdAt: string, expiresAt?: string | null, revokedAt?: string | null } }> } };
+
+export type CreateTokenMutationVariables = Exact<{
+  input: CreateTokenInput;
+}>;
+
+
+export type CreateTokenMutation = { __typename?: 'Mutation', createToken:
+    | { __typename: 'CreatedToken', secret: string, token: { __typename?: 'AccessToken', id: string, name: string, role: Role, expiresAt?: string | null } }
+    | { __typename: 'Forbidden', neededRole: Role, message: string }
+    | { __typename: 'InvalidInput', message: string }
+   };
+
+export type RevokeTokenMutationVariables = Exact<{
+  tokenId: Scalars['ID']['input'];
+  reason: Scalars['String']['input'];
+}>;
+
+
+export type RevokeTokenMutation = { __typename?: 'Mutation', revokeToken:
+    | { __typename: 'Forbidden', neededRole: Role, message: string }
+    | { __typename: 'InvalidInput', message: string }
+    | { __typename: 'NotFound', message: string }
+    | { __typename: 'RevokedToken', status: CommandStatus, token: { __typename?: 'AccessToken', id: string, isUsable: boolean, revokedAt?: string | null } }
    };
 
 export class TypedDocumentString<TResult, TVariables>
@@ -2764,6 +2944,7 @@ export const ViewerDocument = new TypedDocumentString(`
   viewer {
     workspaceName
     tokenName
+    role
     isOperator
   }
 }
@@ -3837,3 +4018,63 @@ export const SettleDeliveryDocument = new TypedDocumentString(`
     outcome
   }
 }`) as unknown as TypedDocumentString<SettleDeliveryMutation, SettleDeliveryMutationVariables>;
+export const TokensDocument = new TypedDocumentString(`
+    query Tokens($first: Int) {
+  tokens(first: $first) {
+    edges {
+      node {
+        id
+        name
+        role
+        isUsable
+        createdAt
+        expiresAt
+        revokedAt
+      }
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<TokensQuery, TokensQueryVariables>;
+export const CreateTokenDocument = new TypedDocumentString(`
+    mutation CreateToken($input: CreateTokenInput!) {
+  createToken(input: $input) {
+    __typename
+    ... on CreatedToken {
+      secret
+      token {
+        id
+        name
+        role
+        expiresAt
+      }
+    }
+    ... on Forbidden {
+      neededRole
+    }
+    ... on Refusal {
+      message
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<CreateTokenMutation, CreateTokenMutationVariables>;
+export const RevokeTokenDocument = new TypedDocumentString(`
+    mutation RevokeToken($tokenId: ID!, $reason: String!) {
+  revokeToken(input: {tokenId: $tokenId, reason: $reason}) {
+    __typename
+    ... on RevokedToken {
+      status
+      token {
+        id
+        isUsable
+        revokedAt
+      }
+    }
+    ... on Forbidden {
+      neededRole
+    }
+    ... on Refusal {
+      message
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<RevokeTokenMutation, RevokeTokenMutationVariables>;
