@@ -2,6 +2,7 @@
  * Attests the draft: it becomes the version that runs, and the sync becomes active, whoever had paused it. Where
  * that was the breaker, its incident is over.
  */
+import { z } from 'zod'
 import { breakerIncident } from '../domain/alert.ts'
 import { BREAKER_INCIDENT_CLOSING } from '../domain/breaker.ts'
 import { decidePublish, digestConfig } from '../domain/sync.ts'
@@ -12,15 +13,25 @@ import { findPublication, insertPublication } from '../store/publications.ts'
 import { activateSync, findSync, findSyncForUpdate, type StoredSync } from '../store/syncs.ts'
 import { recordDeed } from './audit-trail.ts'
 import type { Actor, CommandContext } from './context.ts'
+import { DONE_OR_NOOP, type Done, once, onceChecked, type Repeatable } from './once.ts'
 import { placeSlots } from './place-slots.ts'
 import { ChangedMeanwhile, InvalidInput, NotFound, SyncStillPausing } from './refusals.ts'
 import { requireRole } from './require-role.ts'
 import { checkSyncSettings } from './sync-settings.ts'
 
+export interface PublishSyncInput extends Repeatable {
+  readonly syncId: string
+}
+
 export interface PublishSyncResult {
   readonly syncId: string
   readonly publicationId: string
   readonly status: 'done' | 'noop'
+}
+
+const PUBLISH_SYNC = {
+  name: 'publishSync',
+  answer: z.object({ syncId: z.string(), publicationId: z.string(), status: DONE_OR_NOOP }),
 }
 
 /** Tries to publish the draft that was checked, before somebody else's changes win. */
@@ -30,27 +41,30 @@ const MAX_TRIES = 3
 export async function publishSync(
   context: CommandContext,
   actor: Actor,
-  input: { readonly syncId: string },
+  input: PublishSyncInput,
 ): Promise<PublishSyncResult> {
   requireRole(actor, 'publisher')
-  for (let tries = 0; tries < MAX_TRIES; tries += 1) {
-    const known = await findSync(context.database, actor.workspaceId, input.syncId)
-    if (!known) {
-      throw new NotFound('sync', 'syncId')
+  const call = { context, actor, command: PUBLISH_SYNC, input }
+  return await onceChecked<PublishSyncResult>(call, async () => {
+    for (let tries = 0; tries < MAX_TRIES; tries += 1) {
+      const known = await findSync(context.database, actor.workspaceId, input.syncId)
+      if (!known) {
+        throw new NotFound('sync', 'syncId')
+      }
+      // What held when the draft was saved may not hold any more: its file may have gone.
+      const checked = await checkSyncSettings(context, actor.workspaceId, known.draft)
+      if (checked.kind === 'invalid') {
+        throw new InvalidInput(checked.problems)
+      }
+      const result = await once<PublishSyncResult, null>(call, (tx) =>
+        publishDraft(tx, context, actor, known),
+      )
+      if (result) {
+        return result
+      }
     }
-    // What held when the draft was saved may not hold any more: its file may have gone.
-    const checked = await checkSyncSettings(context, actor.workspaceId, known.draft)
-    if (checked.kind === 'invalid') {
-      throw new InvalidInput(checked.problems)
-    }
-    const result = await context.database.transaction('publishSync', (tx) =>
-      publishDraft(tx, context, actor, known),
-    )
-    if (result) {
-      return result
-    }
-  }
-  throw new ChangedMeanwhile()
+    throw new ChangedMeanwhile()
+  })
 }
 
 /** Null: the draft is not the one that was checked. */
@@ -59,7 +73,7 @@ async function publishDraft(
   context: CommandContext,
   actor: Actor,
   known: StoredSync,
-): Promise<PublishSyncResult | null> {
+): Promise<Done<PublishSyncResult> | null> {
   const draftDigest = digestConfig(sha256, known.draft)
   const sync = await findSyncForUpdate(tx, actor.workspaceId, known.id)
   if (!sync || digestConfig(sha256, sync.draft) !== draftDigest) {
@@ -72,7 +86,7 @@ async function publishDraft(
     throw new SyncStillPausing()
   }
   if (decision.kind === 'noop' && current) {
-    return { syncId: sync.id, publicationId: current.id, status: 'noop' }
+    return { answer: { syncId: sync.id, publicationId: current.id, status: 'noop' } }
   }
   const publicationId = context.ids.next()
   await insertPublication(tx, {
@@ -97,5 +111,5 @@ async function publishDraft(
     },
     after: { status: 'active', publicationId, versionDigest: draftDigest },
   })
-  return { syncId: sync.id, publicationId, status: 'done' }
+  return { answer: { syncId: sync.id, publicationId, status: 'done' } }
 }
