@@ -1,6 +1,9 @@
 /** The keys of what people asked for, on both databases: used once, with its answer, or not at all (I21). */
 import { sql } from 'drizzle-orm'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { LEDGER_RETENTION_MS } from '../../src/domain/delivery.ts'
+import { LedgerUpkeep } from '../../src/engine/ledger-upkeep.ts'
+import { systemClock } from '../../src/runtime/clock.ts'
 import {
   deleteCommandKey,
   findKeptAnswer,
@@ -18,6 +21,7 @@ import {
 } from '../support/databases.ts'
 import { makeWorkspace } from '../support/factories.ts'
 import { waitUntilBlocked } from '../support/held-open.ts'
+import { createRecordingLogger } from '../support/recording-logger.ts'
 import { createSignal } from '../support/signal.ts'
 
 const DAY_MS = 24 * 3_600_000
@@ -78,7 +82,13 @@ describe.each(DATABASE_KINDS)('a key of a command on %s', (kind) => {
     await use(database(), young)
     await database().rows(sql`update command_key set created_at = now() - interval '8 days'
       where workspace_id = ${old.workspaceId}`)
-    expect(await forgetCommandKeys(database(), 7 * DAY_MS)).toBe(1)
+    expect(await forgetCommandKeys(database(), 9 * DAY_MS)).toBe(0)
+    const logger = createRecordingLogger()
+    const parts = { database: database(), clock: systemClock, logger }
+    await new LedgerUpkeep({ ...parts, retentionMs: LEDGER_RETENTION_MS }).runOnce()
+    expect(logger.events).toContainEqual(
+      expect.objectContaining({ event: 'command_keys.forgotten', bindings: { keys: 1 } }),
+    )
     expect(await findKeptAnswer(database(), old)).toBeNull()
     expect(await findKeptAnswer(database(), young)).not.toBeNull()
   })

@@ -306,6 +306,19 @@ describe('a client key', () => {
     ).toMatchObject(USED)
   })
 
+  it('tells inputs apart that are nested as deep as is allowed', async () => {
+    const { workspace, sync } = await makeActive()
+    const input = { ...newSyncInput(toolsOf(sync)), clientKey: 'the key' }
+    const nest = (leaf: number) =>
+      JSON.parse(`${'['.repeat(61)}${leaf}${']'.repeat(61)}`) as unknown
+    const send = (leaf: number) => {
+      const mapping = { email: { $path: 'email' }, deep: { $const: nest(leaf) } }
+      return ask(workspace, 'createSync', { ...input, mapping })
+    }
+    expect(await send(1)).toMatchObject({ __typename: 'ChangedSync' })
+    expect(await send(2)).toMatchObject(USED)
+  })
+
   it.each([
     ['is empty', '', /must not be empty/],
     ['is too long', 'x'.repeat(201), /at most 200/],
