@@ -2,7 +2,7 @@
  * Cancels a run. A queued one is over at once; of a running one a request is kept, which its attempt carries
  * out at its next safe point, and recovery if its worker is silent.
  */
-import type { RunProgress } from '../domain/progress.ts'
+import { z } from 'zod'
 import { decideCancel } from '../domain/run.ts'
 import { assert, unreachable } from '../runtime/assert.ts'
 import type { Instant } from '../runtime/clock.ts'
@@ -13,21 +13,29 @@ import { announceProgress, announceStop } from './announce.ts'
 import { recordDeed } from './audit-trail.ts'
 import type { Actor, CommandContext } from './context.ts'
 import { checkText, MAX_REASON_LENGTH } from './input-checks.ts'
+import { type Done, INSTANT, once, type Repeatable } from './once.ts'
 import { InvalidInput, NotFound } from './refusals.ts'
 import { requireRole } from './require-role.ts'
 import { findStopTime } from './stop-time.ts'
 
-export interface CancelRunInput {
+export interface CancelRunInput extends Repeatable {
   readonly runId: string
   readonly reason: string
 }
 
 export type CanceledRun =
-  | { readonly status: 'done'; readonly progress: RunProgress }
+  | { readonly status: 'done' | 'noop' }
   | { readonly status: 'will_stop_by'; readonly stopBy: Instant }
-  | { readonly status: 'noop' }
 
-/** Throws {@link InvalidInput}, {@link NotFound}. */
+const CANCEL_RUN = {
+  name: 'cancelRun',
+  answer: z.discriminatedUnion('status', [
+    z.object({ status: z.enum(['done', 'noop']) }),
+    z.object({ status: z.literal('will_stop_by'), stopBy: INSTANT }),
+  ]),
+}
+
+/** Throws {@link Forbidden}, {@link InvalidInput}, {@link NotFound}. */
 export async function cancelRun(
   context: CommandContext,
   actor: Actor,
@@ -38,15 +46,9 @@ export async function cancelRun(
   if (problems.length > 0) {
     throw new InvalidInput(problems)
   }
-  const canceled = await context.database.transaction('cancelRun', (tx) =>
+  return await once<CanceledRun>({ context, actor, command: CANCEL_RUN, input }, (tx) =>
     cancel(tx, context, actor, input),
   )
-  if (canceled.status === 'done') {
-    await announceProgress(context, canceled.progress)
-  } else if (canceled.status === 'will_stop_by') {
-    await announceStop(context)
-  }
-  return canceled
 }
 
 async function cancel(
@@ -54,7 +56,7 @@ async function cancel(
   context: CommandContext,
   actor: Actor,
   input: CancelRunInput,
-): Promise<CanceledRun> {
+): Promise<Done<CanceledRun>> {
   const known = await findRunToCancel(tx, actor.workspaceId, input.runId)
   const sync = known && (await findSyncForUpdate(tx, actor.workspaceId, known.syncId))
   // Read again behind the sync's row: only now no worker can take it, and nobody end it.
@@ -75,18 +77,19 @@ async function cancel(
   const decision = decideCancel(run)
   switch (decision.kind) {
     case 'noop':
-      return { status: 'noop' }
+      return { answer: { status: 'noop' } }
     case 'cancel': {
       const progress = await cancelQueuedRun(tx, wish)
       assert(progress !== null, 'A queued run stays queued while its sync is locked.')
       await audit({ status: 'canceled' })
-      return { status: 'done', progress }
+      return { answer: { status: 'done' }, announce: () => announceProgress(context, progress) }
     }
     case 'request': {
       const isKept = await requestCancel(tx, wish)
       assert(isKept, 'A running run stays running while its sync is locked.')
       await audit({ status: 'cancel requested' })
-      return { status: 'will_stop_by', stopBy: await findStopTime(tx, context, run.id) }
+      const stopBy = await findStopTime(tx, context, run.id)
+      return { answer: { status: 'will_stop_by', stopBy }, announce: () => announceStop(context) }
     }
     default:
       return unreachable(decision)

@@ -1,45 +1,59 @@
 /** Connects a tool in a workspace. Its credentials are sealed for this connection before they are stored, and never shown again. */
+import { z } from 'zod'
 import type { JsonValue } from '../domain/json.ts'
 import { insertConnection } from '../store/connections.ts'
 import { recordDeed } from './audit-trail.ts'
 import { checkConnectionSettings, findConnector, sealCredentials } from './connection-settings.ts'
 import type { Actor, CommandContext } from './context.ts'
 import { checkText, MAX_NAME_LENGTH } from './input-checks.ts'
+import { once, onceChecked, type Repeatable } from './once.ts'
 import { InvalidInput } from './refusals.ts'
 import { requireRole } from './require-role.ts'
 
-export interface CreateConnectionInput {
+export interface CreateConnectionInput extends Repeatable {
   readonly name: string
   readonly type: string
   readonly config: JsonValue
   readonly credentials: JsonValue
 }
 
-/** Throws {@link InvalidInput}. */
+export interface CreatedConnection {
+  readonly connectionId: string
+}
+
+const CREATE_CONNECTION = {
+  name: 'createConnection',
+  answer: z.object({ connectionId: z.string() }),
+}
+
+/** Throws {@link Forbidden}, {@link InvalidInput}. */
 export async function createConnection(
   context: CommandContext,
   actor: Actor,
   input: CreateConnectionInput,
-): Promise<{ readonly connectionId: string }> {
+): Promise<CreatedConnection> {
   requireRole(actor, 'publisher')
-  const { config, credentials } = checkInput(context, input)
-  const id = context.ids.next()
-  const sealedCredentials = sealCredentials(context, id, credentials)
-  const { name, type } = input
-  await context.database.transaction('createConnection', async (tx) => {
-    const created = { id, name, type, config, sealedCredentials }
-    if (!(await insertConnection(tx, actor.workspaceId, created))) {
-      const reason = 'Another connection of this workspace has this name.'
-      throw new InvalidInput([{ field: 'name', reason }])
-    }
-    await recordDeed(tx, context, actor, {
-      action: 'createConnection',
-      subjectType: 'connection',
-      subjectId: id,
-      after: { name, type, config, hasCredentials: sealedCredentials !== null },
+  const call = { context, actor, command: CREATE_CONNECTION, input }
+  return await onceChecked<CreatedConnection>(call, async () => {
+    const { config, credentials } = checkInput(context, input)
+    const id = context.ids.next()
+    const sealedCredentials = sealCredentials(context, id, credentials)
+    const { name, type } = input
+    return await once<CreatedConnection>(call, async (tx) => {
+      const created = { id, name, type, config, sealedCredentials }
+      if (!(await insertConnection(tx, actor.workspaceId, created))) {
+        const reason = 'Another connection of this workspace has this name.'
+        throw new InvalidInput([{ field: 'name', reason }])
+      }
+      await recordDeed(tx, context, actor, {
+        action: 'createConnection',
+        subjectType: 'connection',
+        subjectId: id,
+        after: { name, type, config, hasCredentials: sealedCredentials !== null },
+      })
+      return { answer: { connectionId: id } }
     })
   })
-  return { connectionId: id }
 }
 
 function checkInput(context: CommandContext, input: CreateConnectionInput) {

@@ -1,4 +1,5 @@
 /** Makes bearer tokens. A token's text is seen once, by whoever made it; only its hash is kept. */
+import { z } from 'zod'
 import type { JsonObject } from '../domain/json.ts'
 import type { Role } from '../domain/role.ts'
 import type { Instant } from '../runtime/clock.ts'
@@ -10,6 +11,7 @@ import { insertToken } from '../store/tokens.ts'
 import { recordDeed } from './audit-trail.ts'
 import type { Actor, CommandContext } from './context.ts'
 import { checkText, MAX_NAME_LENGTH } from './input-checks.ts'
+import { once, onceChecked, type Repeatable } from './once.ts'
 import { InvalidInput } from './refusals.ts'
 import { requireRole } from './require-role.ts'
 
@@ -41,28 +43,51 @@ export interface CreatedToken {
   readonly token: string
 }
 
+/** As the API answers it. */
+export interface MadeToken {
+  readonly tokenId: string
+  /** The text that opens the workspace; null: it was told before, and is not kept. */
+  readonly token: string | null
+}
+
+const CREATE_TOKEN = {
+  name: 'createToken',
+  answer: z.codec(
+    z.object({ tokenId: z.string() }),
+    z.object({ tokenId: z.string(), token: z.string().nullable() }),
+    {
+      encode: ({ tokenId }) => ({ tokenId }),
+      decode: ({ tokenId }) => ({ tokenId, token: null }),
+    },
+  ),
+}
+
 /** For the API: an admin makes it. Throws {@link Forbidden}, {@link InvalidInput}. */
 export async function createToken(
   context: CommandContext,
   actor: Actor,
-  input: NewTokenInput,
-): Promise<CreatedToken> {
+  input: NewTokenInput & Repeatable,
+): Promise<MadeToken> {
   requireRole(actor, 'admin')
-  const { name, expiresAt } = input
-  const problems = [
-    ...checkText('name', name, MAX_NAME_LENGTH),
-    ...(expiresAt !== null && expiresAt <= context.clock.now()
-      ? [{ field: 'expiresAt', reason: 'It must lie in the future.' }]
-      : []),
-  ]
-  if (problems.length > 0) {
-    throw new InvalidInput(problems)
-  }
-  const { workspaceId } = actor
-  return await context.database.transaction('createToken', async (tx) => {
-    const { token, ...made } = await insertNewToken(tx, context, { ...input, workspaceId })
-    await recordDeed(tx, context, actor, toDeed(made))
-    return { tokenId: made.tokenId, workspaceId, token }
+  const call = { context, actor, command: CREATE_TOKEN, input }
+  return await onceChecked<MadeToken>(call, async () => {
+    const { name, role, expiresAt } = input
+    const problems = [
+      ...checkText('name', name, MAX_NAME_LENGTH),
+      ...(expiresAt !== null && expiresAt <= context.clock.now()
+        ? [{ field: 'expiresAt', reason: 'It must lie in the future.' }]
+        : []),
+    ]
+    if (problems.length > 0) {
+      throw new InvalidInput(problems)
+    }
+    const { workspaceId } = actor
+    return await once<MadeToken>(call, async (tx) => {
+      const given = { workspaceId, name, role, expiresAt }
+      const { token, ...made } = await insertNewToken(tx, context, given)
+      await recordDeed(tx, context, actor, toDeed(made))
+      return { answer: { tokenId: made.tokenId, token } }
+    })
   })
 }
 

@@ -1,4 +1,5 @@
 /** Gives records up that were set aside: they are never sent, and nothing of their rows is kept. */
+import { z } from 'zod'
 import { decideDiscard } from '../domain/quarantine.ts'
 import type { Handle } from '../store/database.ts'
 import { discard, listRejectedRecords } from '../store/quarantine.ts'
@@ -7,10 +8,11 @@ import { findSyncForUpdate } from '../store/syncs.ts'
 import { recordDeed } from './audit-trail.ts'
 import type { Actor, CommandContext } from './context.ts'
 import { checkRecordIds, checkText, MAX_REASON_LENGTH } from './input-checks.ts'
+import { DONE_OR_NOOP, type Done, once, type Repeatable } from './once.ts'
 import { AlreadyRunning, InvalidInput, NotFound } from './refusals.ts'
 import { requireRole } from './require-role.ts'
 
-export interface DiscardRecordsInput {
+export interface DiscardRecordsInput extends Repeatable {
   readonly syncId: string
   readonly recordIds: readonly string[]
   readonly reason: string
@@ -31,6 +33,21 @@ export interface DiscardedRecords {
   readonly items: readonly DiscardedItem[]
 }
 
+const DISCARD_RECORDS = {
+  name: 'discardRecords',
+  answer: z.object({
+    syncId: z.string(),
+    status: DONE_OR_NOOP,
+    discarded: z.number(),
+    items: z.array(
+      z.object({
+        recordId: z.string(),
+        status: z.enum(['done', 'noop', 'in_doubt', 'not_found']),
+      }),
+    ),
+  }),
+}
+
 /** Throws {@link Forbidden}, {@link InvalidInput}, {@link NotFound}, {@link AlreadyRunning}. */
 export async function discardRecords(
   context: CommandContext,
@@ -45,7 +62,7 @@ export async function discardRecords(
   if (problems.length > 0) {
     throw new InvalidInput(problems)
   }
-  return await context.database.transaction('discardRecords', (tx) =>
+  return await once<DiscardedRecords>({ context, actor, command: DISCARD_RECORDS, input }, (tx) =>
     giveUp(tx, context, actor, input),
   )
 }
@@ -55,7 +72,7 @@ async function giveUp(
   context: CommandContext,
   actor: Actor,
   { syncId, recordIds, reason }: DiscardRecordsInput,
-): Promise<DiscardedRecords> {
+): Promise<Done<DiscardedRecords>> {
   const sync = await findSyncForUpdate(tx, actor.workspaceId, syncId)
   if (!sync) {
     throw new NotFound('sync', 'syncId')
@@ -83,7 +100,7 @@ async function giveUp(
     return { recordId, status: item === undefined ? 'not_found' : ITEM_STATUS[item] }
   })
   const status = decision.kind === 'discard' ? 'done' : 'noop'
-  return { syncId: sync.id, status, discarded: discarded.length, items }
+  return { answer: { syncId: sync.id, status, discarded: discarded.length, items } }
 }
 
 const ITEM_STATUS = { discard: 'done', noop: 'noop', in_doubt: 'in_doubt' } as const

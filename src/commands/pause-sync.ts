@@ -1,6 +1,6 @@
 /** Pauses a sync: nothing new starts, a queued run is closed, a running one stops at its next safe point. */
+import { z } from 'zod'
 import { failure } from '../domain/failure.ts'
-import type { RunProgress } from '../domain/progress.ts'
 import { decidePause } from '../domain/sync.ts'
 import type { Instant } from '../runtime/clock.ts'
 import type { Handle } from '../store/database.ts'
@@ -10,11 +10,12 @@ import { announceProgress, announceStop } from './announce.ts'
 import { recordDeed } from './audit-trail.ts'
 import type { Actor, CommandContext } from './context.ts'
 import { checkText, MAX_REASON_LENGTH } from './input-checks.ts'
+import { type Done, INSTANT, once, type Repeatable } from './once.ts'
 import { InvalidInput, NotFound, NotPublished } from './refusals.ts'
 import { requireRole } from './require-role.ts'
 import { findStopTime } from './stop-time.ts'
 
-export interface PauseSyncInput {
+export interface PauseSyncInput extends Repeatable {
   readonly syncId: string
   readonly reason: string
 }
@@ -26,8 +27,13 @@ export interface PausedSync {
   readonly stopBy: Instant | null
 }
 
-interface Paused extends Omit<PausedSync, 'syncId'> {
-  readonly failedRun: RunProgress | null
+const PAUSE_SYNC = {
+  name: 'pauseSync',
+  answer: z.object({
+    syncId: z.string(),
+    status: z.enum(['done', 'will_stop_by', 'noop']),
+    stopBy: INSTANT.nullable(),
+  }),
 }
 
 /** Throws {@link Forbidden}, {@link InvalidInput}, {@link NotFound}, {@link NotPublished}. */
@@ -41,16 +47,9 @@ export async function pauseSync(
   if (problems.length > 0) {
     throw new InvalidInput(problems)
   }
-  const { status, stopBy, failedRun } = await context.database.transaction('pauseSync', (tx) =>
+  return await once<PausedSync>({ context, actor, command: PAUSE_SYNC, input }, (tx) =>
     pause(tx, context, actor, input),
   )
-  if (failedRun) {
-    await announceProgress(context, failedRun)
-  }
-  if (status === 'will_stop_by') {
-    await announceStop(context)
-  }
-  return { syncId: input.syncId, status, stopBy }
 }
 
 async function pause(
@@ -58,7 +57,7 @@ async function pause(
   context: CommandContext,
   actor: Actor,
   input: PauseSyncInput,
-): Promise<Paused> {
+): Promise<Done<PausedSync>> {
   const sync = await findSyncForUpdate(tx, actor.workspaceId, input.syncId)
   if (!sync) {
     throw new NotFound('sync', 'syncId')
@@ -69,7 +68,7 @@ async function pause(
     throw new NotPublished()
   }
   if (decision.kind === 'noop') {
-    return { status: 'noop', stopBy: null, failedRun: null }
+    return { answer: { syncId: sync.id, status: 'noop', stopBy: null } }
   }
   const { reason } = input
   const failedRun = decision.failsQueuedRun
@@ -94,5 +93,15 @@ async function pause(
   })
   const stopBy =
     inFlight?.status === 'running' ? await findStopTime(tx, context, inFlight.id) : null
-  return { status: stopBy ? 'will_stop_by' : 'done', stopBy, failedRun }
+  return {
+    answer: { syncId: sync.id, status: stopBy ? 'will_stop_by' : 'done', stopBy },
+    announce: async () => {
+      if (failedRun) {
+        await announceProgress(context, failedRun)
+      }
+      if (stopBy) {
+        await announceStop(context)
+      }
+    },
+  }
 }

@@ -2,6 +2,7 @@
  * Attests the draft: it becomes the version that runs, and the sync becomes active, whoever had paused it. Where
  * that was the breaker, its incident is over.
  */
+import { z } from 'zod'
 import { announceAlerts } from '../coordination/announce.ts'
 import { breakerIncident } from '../domain/alert.ts'
 import { BREAKER_INCIDENT_CLOSING } from '../domain/breaker.ts'
@@ -13,15 +14,25 @@ import { findPublication, insertPublication } from '../store/publications.ts'
 import { activateSync, findSync, findSyncForUpdate, type StoredSync } from '../store/syncs.ts'
 import { recordDeed } from './audit-trail.ts'
 import type { Actor, CommandContext } from './context.ts'
+import { DONE_OR_NOOP, type Done, once, onceChecked, type Repeatable } from './once.ts'
 import { placeSlots } from './place-slots.ts'
 import { ChangedMeanwhile, InvalidInput, NotFound, SyncStillPausing } from './refusals.ts'
 import { requireRole } from './require-role.ts'
 import { checkSyncSettings } from './sync-settings.ts'
 
+export interface PublishSyncInput extends Repeatable {
+  readonly syncId: string
+}
+
 export interface PublishSyncResult {
   readonly syncId: string
   readonly publicationId: string
   readonly status: 'done' | 'noop'
+}
+
+const PUBLISH_SYNC = {
+  name: 'publishSync',
+  answer: z.object({ syncId: z.string(), publicationId: z.string(), status: DONE_OR_NOOP }),
 }
 
 /** Tries to publish the draft that was checked, before somebody else's changes win. */
@@ -31,35 +42,30 @@ const MAX_TRIES = 3
 export async function publishSync(
   context: CommandContext,
   actor: Actor,
-  input: { readonly syncId: string },
+  input: PublishSyncInput,
 ): Promise<PublishSyncResult> {
   requireRole(actor, 'publisher')
-  for (let tries = 0; tries < MAX_TRIES; tries += 1) {
-    const known = await findSync(context.database, actor.workspaceId, input.syncId)
-    if (!known) {
-      throw new NotFound('sync', 'syncId')
-    }
-    // What held when the draft was saved may not hold any more: its file may have gone.
-    const checked = await checkSyncSettings(context, actor.workspaceId, known.draft)
-    if (checked.kind === 'invalid') {
-      throw new InvalidInput(checked.problems)
-    }
-    const result = await context.database.transaction('publishSync', (tx) =>
-      publishDraft(tx, context, actor, known),
-    )
-    if (result) {
-      if (result.hasClosedAlert) {
-        await announceAlerts(context.bus)
+  const call = { context, actor, command: PUBLISH_SYNC, input }
+  return await onceChecked<PublishSyncResult>(call, async () => {
+    for (let tries = 0; tries < MAX_TRIES; tries += 1) {
+      const known = await findSync(context.database, actor.workspaceId, input.syncId)
+      if (!known) {
+        throw new NotFound('sync', 'syncId')
       }
-      return result.published
+      // What held when the draft was saved may not hold any more: its file may have gone.
+      const checked = await checkSyncSettings(context, actor.workspaceId, known.draft)
+      if (checked.kind === 'invalid') {
+        throw new InvalidInput(checked.problems)
+      }
+      const result = await once<PublishSyncResult, null>(call, (tx) =>
+        publishDraft(tx, context, actor, known),
+      )
+      if (result) {
+        return result
+      }
     }
-  }
-  throw new ChangedMeanwhile()
-}
-
-interface PublishedDraft {
-  readonly published: PublishSyncResult
-  readonly hasClosedAlert: boolean
+    throw new ChangedMeanwhile()
+  })
 }
 
 /** Null: the draft is not the one that was checked. */
@@ -68,7 +74,7 @@ async function publishDraft(
   context: CommandContext,
   actor: Actor,
   known: StoredSync,
-): Promise<PublishedDraft | null> {
+): Promise<Done<PublishSyncResult> | null> {
   const draftDigest = digestConfig(sha256, known.draft)
   const sync = await findSyncForUpdate(tx, actor.workspaceId, known.id)
   if (!sync || digestConfig(sha256, sync.draft) !== draftDigest) {
@@ -81,8 +87,7 @@ async function publishDraft(
     throw new SyncStillPausing()
   }
   if (decision.kind === 'noop' && current) {
-    const published = { syncId: sync.id, publicationId: current.id, status: 'noop' as const }
-    return { published, hasClosedAlert: false }
+    return { answer: { syncId: sync.id, publicationId: current.id, status: 'noop' } }
   }
   const publicationId = context.ids.next()
   await insertPublication(tx, {
@@ -107,5 +112,8 @@ async function publishDraft(
     },
     after: { status: 'active', publicationId, versionDigest: draftDigest },
   })
-  return { published: { syncId: sync.id, publicationId, status: 'done' }, hasClosedAlert }
+  return {
+    answer: { syncId: sync.id, publicationId, status: 'done' },
+    ...(hasClosedAlert && { announce: () => announceAlerts(context.bus) }),
+  }
 }

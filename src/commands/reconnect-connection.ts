@@ -3,29 +3,42 @@
  * settings stay, as what was sent is asked for below its address. What a sync paused by the breaker is waiting for
  * may be there now; it is published again all the same.
  */
+import { z } from 'zod'
 import type { JsonValue } from '../domain/json.ts'
 import { InvariantError } from '../runtime/assert.ts'
 import { findConnectionForUpdate, markConnected } from '../store/connections.ts'
 import { recordDeed } from './audit-trail.ts'
 import { checkConnectionSettings, findConnector, sealCredentials } from './connection-settings.ts'
 import type { Actor, CommandContext } from './context.ts'
+import { once, type Repeatable } from './once.ts'
 import { InvalidInput, NotFound } from './refusals.ts'
 import { requireRole } from './require-role.ts'
 
-export interface ReconnectConnectionInput {
+export interface ReconnectConnectionInput extends Repeatable {
   readonly connectionId: string
   readonly credentials: JsonValue
 }
 
-/** Throws {@link InvalidInput}, {@link NotFound}. */
+export interface ReconnectedConnection {
+  readonly connectionId: string
+  readonly status: 'done'
+}
+
+const RECONNECT_CONNECTION = {
+  name: 'reconnectConnection',
+  answer: z.object({ connectionId: z.string(), status: z.literal('done') }),
+}
+
+/** Throws {@link Forbidden}, {@link InvalidInput}, {@link NotFound}. */
 export async function reconnectConnection(
   context: CommandContext,
   actor: Actor,
   input: ReconnectConnectionInput,
-): Promise<{ readonly connectionId: string; readonly status: 'done' }> {
+): Promise<ReconnectedConnection> {
   requireRole(actor, 'publisher')
   const { connectionId } = input
-  await context.database.transaction('reconnectConnection', async (tx) => {
+  const call = { context, actor, command: RECONNECT_CONNECTION, input }
+  return await once<ReconnectedConnection>(call, async (tx) => {
     const known = await findConnectionForUpdate(tx, actor.workspaceId, connectionId)
     if (!known) {
       throw new NotFound('connection', 'connectionId')
@@ -45,6 +58,6 @@ export async function reconnectConnection(
       before: { isConnected: known.disconnectedAt === null },
       after: { isConnected: true, hasCredentials: sealedCredentials !== null },
     })
+    return { answer: { connectionId, status: 'done' } }
   })
-  return { connectionId, status: 'done' }
 }

@@ -2,6 +2,7 @@
  * Brings records back that were set aside, and queues the run that sends them: in one transaction, so that
  * what it answers survives a crash (I6).
  */
+import { z } from 'zod'
 import type { RunProgress } from '../domain/progress.ts'
 import { decideRedrive, type RedriveDecision } from '../domain/quarantine.ts'
 import { ATTEMPT_ALLOWANCE } from '../domain/run.ts'
@@ -13,11 +14,12 @@ import { announceProgress } from './announce.ts'
 import { recordDeed } from './audit-trail.ts'
 import type { Actor, CommandContext } from './context.ts'
 import { checkRecordIds } from './input-checks.ts'
+import { type Done, once, type Repeatable } from './once.ts'
 import { AlreadyRunning, InvalidInput, NotFound, type Refusal } from './refusals.ts'
 import { requireRole } from './require-role.ts'
 import { toStandingRefusal } from './run-sync.ts'
 
-export interface RedriveRecordsInput {
+export interface RedriveRecordsInput extends Repeatable {
   readonly syncId: string
   /** Null: all that are set aside. */
   readonly recordIds: readonly string[] | null
@@ -40,6 +42,22 @@ export interface RedrivenRecords {
   readonly items: readonly RedrivenItem[]
 }
 
+const REDRIVE_RECORDS = {
+  name: 'redriveRecords',
+  answer: z.object({
+    syncId: z.string(),
+    status: z.enum(['started', 'noop']),
+    runId: z.string().nullable(),
+    redriven: z.number(),
+    items: z.array(
+      z.object({
+        recordId: z.string(),
+        status: z.enum(['started', 'noop', 'not_kept', 'not_found']),
+      }),
+    ),
+  }),
+}
+
 /** Throws {@link Forbidden}, {@link InvalidInput}, {@link NotFound}, {@link AlreadyRunning}, and why the sync may not run. */
 export async function redriveRecords(
   context: CommandContext,
@@ -51,13 +69,9 @@ export async function redriveRecords(
   if (problems.length > 0) {
     throw new InvalidInput(problems)
   }
-  const { progress, ...done } = await context.database.transaction('redriveRecords', (tx) =>
+  return await once<RedrivenRecords>({ context, actor, command: REDRIVE_RECORDS, input }, (tx) =>
     redrive(tx, context, actor, input),
   )
-  if (progress) {
-    await announceProgress(context, progress)
-  }
-  return done
 }
 
 async function redrive(
@@ -65,7 +79,7 @@ async function redrive(
   context: CommandContext,
   actor: Actor,
   { syncId, recordIds }: RedriveRecordsInput,
-): Promise<RedrivenRecords & { readonly progress: RunProgress | null }> {
+): Promise<Done<RedrivenRecords>> {
   const sync = await findSyncForUpdate(tx, actor.workspaceId, syncId)
   if (!sync) {
     throw new NotFound('sync', 'syncId')
@@ -84,7 +98,7 @@ async function redrive(
   if (decision.kind === 'noop') {
     const isUnderWay = records.some((one) => one.state === 'redriving' && !one.isSuperseded)
     const runId = isUnderWay ? (inFlight?.id ?? null) : null
-    return { syncId: sync.id, status: 'noop', runId, redriven: 0, items, progress: null }
+    return { answer: { syncId: sync.id, status: 'noop', runId, redriven: 0, items } }
   }
   const ids = [...done].flatMap(([id, item]) => (item === 'redrive' ? [id] : []))
   await bringBack(tx, ids)
@@ -96,7 +110,10 @@ async function redrive(
     subjectId: sync.id,
     after: { runId, redriven: ids.length, ...(recordIds === null ? {} : { recordIds: ids }) },
   })
-  return { syncId: sync.id, status: 'started', runId, redriven: ids.length, items, progress }
+  return {
+    answer: { syncId: sync.id, status: 'started', runId, redriven: ids.length, items },
+    announce: () => announceProgress(context, progress),
+  }
 }
 
 const ITEM_STATUS = { redrive: 'started', noop: 'noop', no_payload: 'not_kept' } as const

@@ -1,4 +1,5 @@
 /** Takes a sync back to the beginning of its source: its next run reads everything again. */
+import { z } from 'zod'
 import { decideReset } from '../domain/cursor-reset.ts'
 import { findReadSoFar, resetCursor as reset } from '../store/cursor-resets.ts'
 import type { Handle } from '../store/database.ts'
@@ -7,12 +8,23 @@ import { findSyncForUpdate } from '../store/syncs.ts'
 import { recordDeed } from './audit-trail.ts'
 import type { Actor, CommandContext } from './context.ts'
 import { checkText, MAX_REASON_LENGTH } from './input-checks.ts'
+import { DONE_OR_NOOP, type Done, once, type Repeatable } from './once.ts'
 import { AlreadyRunning, InvalidInput, NotFound } from './refusals.ts'
 import { requireRole } from './require-role.ts'
 
-export interface ResetCursorInput {
+export interface ResetCursorInput extends Repeatable {
   readonly syncId: string
   readonly reason: string
+}
+
+export interface ResetSync {
+  readonly syncId: string
+  readonly status: 'done' | 'noop'
+}
+
+const RESET_CURSOR = {
+  name: 'resetCursor',
+  answer: z.object({ syncId: z.string(), status: DONE_OR_NOOP }),
 }
 
 /** Throws {@link Forbidden}, {@link InvalidInput}, {@link NotFound}, {@link AlreadyRunning}. */
@@ -20,16 +32,15 @@ export async function resetCursor(
   context: CommandContext,
   actor: Actor,
   input: ResetCursorInput,
-): Promise<{ readonly syncId: string; readonly status: 'done' | 'noop' }> {
+): Promise<ResetSync> {
   requireRole(actor, 'publisher')
   const problems = checkText('reason', input.reason, MAX_REASON_LENGTH)
   if (problems.length > 0) {
     throw new InvalidInput(problems)
   }
-  const status = await context.database.transaction('resetCursor', (tx) =>
+  return await once<ResetSync>({ context, actor, command: RESET_CURSOR, input }, (tx) =>
     resetIdleSync(tx, context, actor, input),
   )
-  return { syncId: input.syncId, status }
 }
 
 async function resetIdleSync(
@@ -37,7 +48,7 @@ async function resetIdleSync(
   context: CommandContext,
   actor: Actor,
   { syncId, reason }: ResetCursorInput,
-): Promise<'done' | 'noop'> {
+): Promise<Done<ResetSync>> {
   const sync = await findSyncForUpdate(tx, actor.workspaceId, syncId)
   if (!sync) {
     throw new NotFound('sync', 'syncId')
@@ -49,7 +60,7 @@ async function resetIdleSync(
     throw new AlreadyRunning(decision.runId)
   }
   if (decision.kind === 'noop') {
-    return 'noop'
+    return { answer: { syncId: sync.id, status: 'noop' } }
   }
   const dropped = await reset(tx, sync.id)
   await recordDeed(tx, context, actor, {
@@ -60,5 +71,5 @@ async function resetIdleSync(
     before: { reached },
     after: { reached: null, ...dropped },
   })
-  return 'done'
+  return { answer: { syncId: sync.id, status: 'done' } }
 }

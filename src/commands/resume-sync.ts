@@ -1,25 +1,40 @@
 /** Resumes what a person paused. What the breaker paused is published again instead. */
+import { z } from 'zod'
 import { decideResume } from '../domain/sync.ts'
 import { assert, unreachable } from '../runtime/assert.ts'
 import type { Handle } from '../store/database.ts'
 import { activateSync, findSyncForUpdate } from '../store/syncs.ts'
 import { recordDeed } from './audit-trail.ts'
 import type { Actor, CommandContext } from './context.ts'
+import { DONE_OR_NOOP, type Done, once, type Repeatable } from './once.ts'
 import { placeSlots } from './place-slots.ts'
 import { NotFound, NotPublished, SyncPaused, SyncStillPausing } from './refusals.ts'
 import { requireRole } from './require-role.ts'
 
-/** Throws {@link Forbidden}, {@link NotFound}, {@link NotPublished}, {@link SyncPaused}, {@link SyncStillPausing}. */
+export interface ResumeSyncInput extends Repeatable {
+  readonly syncId: string
+}
+
+export interface ResumedSync {
+  readonly syncId: string
+  readonly status: 'done' | 'noop'
+}
+
+const RESUME_SYNC = {
+  name: 'resumeSync',
+  answer: z.object({ syncId: z.string(), status: DONE_OR_NOOP }),
+}
+
+/** Throws {@link Forbidden}, {@link InvalidInput}, {@link NotFound}, {@link NotPublished}, {@link SyncPaused}, {@link SyncStillPausing}. */
 export async function resumeSync(
   context: CommandContext,
   actor: Actor,
-  input: { readonly syncId: string },
-): Promise<{ readonly syncId: string; readonly status: 'done' | 'noop' }> {
+  input: ResumeSyncInput,
+): Promise<ResumedSync> {
   requireRole(actor, 'operator')
-  const status = await context.database.transaction('resumeSync', (tx) =>
+  return await once<ResumedSync>({ context, actor, command: RESUME_SYNC, input }, (tx) =>
     resume(tx, context, actor, input.syncId),
   )
-  return { syncId: input.syncId, status }
 }
 
 async function resume(
@@ -27,14 +42,14 @@ async function resume(
   context: CommandContext,
   actor: Actor,
   syncId: string,
-): Promise<'done' | 'noop'> {
+): Promise<Done<ResumedSync>> {
   const sync = await findSyncForUpdate(tx, actor.workspaceId, syncId)
   if (!sync) {
     throw new NotFound('sync', 'syncId')
   }
   const decision = decideResume(sync)
   if (decision.kind === 'noop') {
-    return 'noop'
+    return { answer: { syncId: sync.id, status: 'noop' } }
   }
   if (decision.kind === 'refuse') {
     throw toRefusal(decision.why)
@@ -49,7 +64,7 @@ async function resume(
     before: { status: sync.status, pauseReason: sync.pauseReason },
     after: { status: 'active' },
   })
-  return 'done'
+  return { answer: { syncId: sync.id, status: 'done' } }
 }
 
 function toRefusal(why: 'not_published' | 'still_pausing' | 'breaker') {

@@ -5,7 +5,7 @@
  * Invariant: a run is retried by at most one run. Of any number of parallel retries one starts it, and
  * all of them learn its id.
  */
-import type { RunProgress } from '../domain/progress.ts'
+import { z } from 'zod'
 import { decideRetry, type RetryDecision } from '../domain/sync.ts'
 import { unreachable } from '../runtime/assert.ts'
 import type { Handle } from '../store/database.ts'
@@ -15,25 +15,30 @@ import { findSyncForUpdate, type StoredSync } from '../store/syncs.ts'
 import { announceProgress } from './announce.ts'
 import { recordDeed } from './audit-trail.ts'
 import type { Actor, CommandContext } from './context.ts'
+import { type Done, once, type Repeatable } from './once.ts'
 import { AlreadyRunning, NotFound, NothingToRetry, type Refusal } from './refusals.ts'
 import { requireRole } from './require-role.ts'
-import { toStandingRefusal } from './run-sync.ts'
+import { type StartedRun, toStandingRefusal } from './run-sync.ts'
 
 /** What a person started has one attempt: whoever started it is there to look. */
 const RETRY_ALLOWANCE = 1
 
-/** Throws {@link Forbidden}, {@link NotFound}, {@link NothingToRetry}, {@link AlreadyRunning}, and why the sync may not run. */
+export interface RetryRunInput extends Repeatable {
+  readonly runId: string
+}
+
+const RETRY_RUN = { name: 'retryRun', answer: z.object({ runId: z.string() }) }
+
+/** Throws {@link Forbidden}, {@link InvalidInput}, {@link NotFound}, {@link NothingToRetry}, {@link AlreadyRunning}, and why the sync may not run. */
 export async function retryRun(
   context: CommandContext,
   actor: Actor,
-  input: { readonly runId: string },
-): Promise<{ readonly runId: string }> {
+  input: RetryRunInput,
+): Promise<StartedRun> {
   requireRole(actor, 'operator')
-  const progress = await context.database.transaction('retryRun', (tx) =>
+  return await once<StartedRun>({ context, actor, command: RETRY_RUN, input }, (tx) =>
     start(tx, context, actor, input.runId),
   )
-  await announceProgress(context, progress)
-  return { runId: progress.runId }
 }
 
 async function start(
@@ -41,7 +46,7 @@ async function start(
   context: CommandContext,
   actor: Actor,
   runId: string,
-): Promise<RunProgress> {
+): Promise<Done<StartedRun>> {
   const known = await findRetriedRun(tx, actor.workspaceId, runId)
   const sync = known && (await findSyncForUpdate(tx, actor.workspaceId, known.syncId))
   // Read again behind the sync's row: only now nobody else can end or retry it.
@@ -72,13 +77,17 @@ async function start(
   if (queued.kind !== 'queued') {
     throw new AlreadyRunning(queued.runId)
   }
+  const { progress } = queued
   await recordDeed(tx, context, actor, {
     action: 'retryRun',
     subjectType: 'run',
     subjectId: run.id,
-    after: { runId: queued.progress.runId },
+    after: { runId: progress.runId },
   })
-  return queued.progress
+  return {
+    answer: { runId: progress.runId },
+    announce: () => announceProgress(context, progress),
+  }
 }
 
 function toRefusal(

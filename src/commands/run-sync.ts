@@ -1,5 +1,5 @@
 /** Queues a run of a sync now: what it answers is committed (I6). */
-import type { RunProgress } from '../domain/progress.ts'
+import { z } from 'zod'
 import { ATTEMPT_ALLOWANCE } from '../domain/run.ts'
 import { decideRun } from '../domain/sync.ts'
 import type { Handle } from '../store/database.ts'
@@ -8,21 +8,30 @@ import { findSyncForUpdate, type StoredSync } from '../store/syncs.ts'
 import { announceProgress } from './announce.ts'
 import { recordDeed } from './audit-trail.ts'
 import type { Actor, CommandContext } from './context.ts'
+import { type Done, once, type Repeatable } from './once.ts'
 import { AlreadyRunning, NotFound, NotPublished, type Refusal, SyncPaused } from './refusals.ts'
 import { requireRole } from './require-role.ts'
 
-/** Throws {@link Forbidden}, {@link NotFound}, {@link NotPublished}, {@link SyncPaused}, {@link AlreadyRunning}. */
+export interface RunSyncInput extends Repeatable {
+  readonly syncId: string
+}
+
+export interface StartedRun {
+  readonly runId: string
+}
+
+const RUN_SYNC = { name: 'runSync', answer: z.object({ runId: z.string() }) }
+
+/** Throws {@link Forbidden}, {@link InvalidInput}, {@link NotFound}, {@link NotPublished}, {@link SyncPaused}, {@link AlreadyRunning}. */
 export async function runSync(
   context: CommandContext,
   actor: Actor,
-  input: { readonly syncId: string },
-): Promise<{ readonly runId: string }> {
+  input: RunSyncInput,
+): Promise<StartedRun> {
   requireRole(actor, 'operator')
-  const progress = await context.database.transaction('runSync', (tx) =>
+  return await once<StartedRun>({ context, actor, command: RUN_SYNC, input }, (tx) =>
     start(tx, context, actor, input.syncId),
   )
-  await announceProgress(context, progress)
-  return { runId: progress.runId }
 }
 
 async function start(
@@ -30,7 +39,7 @@ async function start(
   context: CommandContext,
   actor: Actor,
   syncId: string,
-): Promise<RunProgress> {
+): Promise<Done<StartedRun>> {
   const sync = await findSyncForUpdate(tx, actor.workspaceId, syncId)
   if (!sync) {
     throw new NotFound('sync', 'syncId')
@@ -52,13 +61,15 @@ async function start(
   if (queued.kind !== 'queued') {
     throw new AlreadyRunning(queued.runId)
   }
+  const { progress } = queued
+  const { runId } = progress
   await recordDeed(tx, context, actor, {
     action: 'runSync',
     subjectType: 'sync',
     subjectId: sync.id,
-    after: { runId: queued.progress.runId },
+    after: { runId },
   })
-  return queued.progress
+  return { answer: { runId }, announce: () => announceProgress(context, progress) }
 }
 
 export function toStandingRefusal(why: 'not_published' | 'paused', sync: StoredSync): Refusal {

@@ -2,6 +2,7 @@
  * Settles a delivery in doubt, as a person found it at the destination: it was delivered, or it is to be
  * sent again. The next run replays it, or sends it.
  */
+import { z } from 'zod'
 import { decideSettle, type SettleDecision, type Settlement } from '../domain/doubt.ts'
 import { unreachable } from '../runtime/assert.ts'
 import type { Handle } from '../store/database.ts'
@@ -10,6 +11,7 @@ import { findSyncForUpdate } from '../store/syncs.ts'
 import { recordDeed } from './audit-trail.ts'
 import type { Actor, CommandContext } from './context.ts'
 import { checkText, MAX_REASON_LENGTH } from './input-checks.ts'
+import { DONE_OR_NOOP, type Done, once, type Repeatable } from './once.ts'
 import {
   AlreadySettled,
   DeliveryInFlight,
@@ -19,7 +21,7 @@ import {
 } from './refusals.ts'
 import { requireRole } from './require-role.ts'
 
-export interface SettleDeliveryInput {
+export interface SettleDeliveryInput extends Repeatable {
   readonly intentId: string
   /** Which of the intent's records; null: all of them. */
   readonly position: number | null
@@ -34,6 +36,11 @@ export interface SettledDelivery {
   readonly settled: number
 }
 
+const SETTLE_DELIVERY = {
+  name: 'settleDelivery',
+  answer: z.object({ syncId: z.string(), status: DONE_OR_NOOP, settled: z.number() }),
+}
+
 /** Throws {@link Forbidden}, {@link InvalidInput}, {@link NotFound}, {@link DeliveryInFlight}, {@link AlreadySettled}. */
 export async function settleDelivery(
   context: CommandContext,
@@ -45,7 +52,7 @@ export async function settleDelivery(
   if (problems.length > 0) {
     throw new InvalidInput(problems)
   }
-  return await context.database.transaction('settleDelivery', (tx) =>
+  return await once<SettledDelivery>({ context, actor, command: SETTLE_DELIVERY, input }, (tx) =>
     settle(tx, context, actor, input),
   )
 }
@@ -55,7 +62,7 @@ async function settle(
   context: CommandContext,
   actor: Actor,
   input: SettleDeliveryInput,
-): Promise<SettledDelivery> {
+): Promise<Done<SettledDelivery>> {
   const { intentId, position, settlement } = input
   const known = await findDoubt(tx, actor.workspaceId, intentId)
   if (known) {
@@ -73,7 +80,7 @@ async function settle(
       if (syncId === undefined) {
         throw new NotFound('delivery in doubt', 'intentId')
       }
-      return { syncId, status: 'noop', settled: 0 }
+      return { answer: { syncId, status: 'noop', settled: 0 } }
     case 'settle': {
       if (!doubt) {
         throw new NotFound('delivery in doubt', 'intentId')
@@ -94,7 +101,7 @@ async function settle(
           positions: indexes.flatMap((index) => positions[index] ?? []),
         },
       })
-      return { syncId: doubt.syncId, status: 'done', settled: indexes.length }
+      return { answer: { syncId: doubt.syncId, status: 'done', settled: indexes.length } }
     }
     default:
       return unreachable(decision)

@@ -2,6 +2,7 @@
  * Changes a sync's draft: only what is given. What runs is the published version; the draft takes
  * effect when it is published.
  */
+import { z } from 'zod'
 import type { JsonObject } from '../domain/json.ts'
 import { digestConfig, type SyncConfig } from '../domain/sync.ts'
 import { sha256 } from '../runtime/hash.ts'
@@ -16,17 +17,23 @@ import { recordDeed } from './audit-trail.ts'
 import type { Actor, CommandContext } from './context.ts'
 import { SYNC_NAME_TAKEN } from './create-sync.ts'
 import { checkText, MAX_NAME_LENGTH } from './input-checks.ts'
+import { type Call, DONE_OR_NOOP, once, onceChecked, type Repeatable } from './once.ts'
 import { ChangedMeanwhile, type InputProblem, InvalidInput, NotFound } from './refusals.ts'
 import { requireRole } from './require-role.ts'
 import { checkSyncSettings, type SyncSettings } from './sync-settings.ts'
 
-export interface UpdateSyncInput {
+export interface UpdateSyncInput extends Repeatable {
   readonly syncId: string
   readonly name?: string
   readonly settings: Partial<SyncSettings>
 }
 
 export type UpdateSyncResult = { readonly syncId: string; readonly status: 'done' | 'noop' }
+
+const UPDATE_SYNC = {
+  name: 'updateSync',
+  answer: z.object({ syncId: z.string(), status: DONE_OR_NOOP }),
+}
 
 /** Tries to save against the draft that was checked, before somebody else's changes win. */
 const MAX_TRIES = 3
@@ -38,18 +45,21 @@ export async function updateSync(
   input: UpdateSyncInput,
 ): Promise<UpdateSyncResult> {
   requireRole(actor, 'publisher')
-  for (let tries = 0; tries < MAX_TRIES; tries += 1) {
-    const known = await findSync(context.database, actor.workspaceId, input.syncId)
-    if (!known) {
-      throw new NotFound('sync', 'syncId')
+  const call = { context, actor, command: UPDATE_SYNC, input }
+  return await onceChecked<UpdateSyncResult>(call, async () => {
+    for (let tries = 0; tries < MAX_TRIES; tries += 1) {
+      const known = await findSync(context.database, actor.workspaceId, input.syncId)
+      if (!known) {
+        throw new NotFound('sync', 'syncId')
+      }
+      const config = await checkChange(context, known, input)
+      const saved = await save(call, { known, name: input.name ?? known.name, config })
+      if (saved) {
+        return saved
+      }
     }
-    const config = await checkChange(context, known, input)
-    const status = await save(context, actor, { known, name: input.name ?? known.name, config })
-    if (status !== 'changed_meanwhile') {
-      return { syncId: known.id, status }
-    }
-  }
-  throw new ChangedMeanwhile()
+    throw new ChangedMeanwhile()
+  })
 }
 
 async function checkChange(
@@ -85,31 +95,33 @@ function describeFixedFields(known: StoredSync, settings: SyncSettings): InputPr
     }))
 }
 
+/** Null: the draft is not the one that was checked. */
 async function save(
-  context: CommandContext,
-  actor: Actor,
+  call: Call<UpdateSyncResult>,
   change: { known: StoredSync; name: string; config: SyncConfig },
-): Promise<'done' | 'noop' | 'changed_meanwhile'> {
+): Promise<UpdateSyncResult | null> {
+  const { context, actor } = call
   const { known, name, config } = change
+  const syncId = known.id
   const before = describe(known.name, known.draft)
   try {
-    return await context.database.transaction('updateSync', async (tx) => {
-      const locked = await findSyncForUpdate(tx, actor.workspaceId, known.id)
+    return await once<UpdateSyncResult, null>(call, async (tx) => {
+      const locked = await findSyncForUpdate(tx, actor.workspaceId, syncId)
       if (!locked || !isSame(locked, known) || locked.publicationId !== known.publicationId) {
-        return 'changed_meanwhile'
+        return null
       }
       if (isSame(locked, { name, draft: config })) {
-        return 'noop'
+        return { answer: { syncId, status: 'noop' } }
       }
-      await updateDraft(tx, known.id, { name, draft: config })
+      await updateDraft(tx, syncId, { name, draft: config })
       await recordDeed(tx, context, actor, {
         action: 'updateSync',
         subjectType: 'sync',
-        subjectId: known.id,
+        subjectId: syncId,
         before,
         after: describe(name, config),
       })
-      return 'done'
+      return { answer: { syncId, status: 'done' } }
     })
   } catch (error) {
     throw error instanceof NameTakenError ? new InvalidInput([SYNC_NAME_TAKEN]) : error

@@ -1,10 +1,12 @@
 /**
  * Keeps the ledger's partitions: a week ahead at all times, and none that no key counts in any more. Rejected
- * records that have ended are forgotten with the keys of their time.
+ * records that have ended are forgotten with the keys of their time, and what people asked for by a key of their own
+ * a week after it was done.
  */
 import type { Clock } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/logger.ts'
 import { PeriodicService, type Service } from '../runtime/service.ts'
+import { forgetCommandKeys } from '../store/command-keys.ts'
 import type { Database } from '../store/database.ts'
 import { dropExpiredPartitions, makePartitions } from '../store/partitions.ts'
 import { forgetEnded } from '../store/quarantine.ts'
@@ -17,6 +19,8 @@ export interface LedgerUpkeepOptions {
 }
 
 const INTERVAL_MS = 60 * 60 * 1000
+/** Longer than anybody repeats a request of which he does not know what became. */
+const COMMAND_KEY_LIFE_MS = 7 * 24 * 60 * 60 * 1000
 
 export class LedgerUpkeep implements Service {
   readonly name = 'ledger-upkeep'
@@ -55,6 +59,10 @@ export class LedgerUpkeep implements Service {
     const records = await forgetEnded(database, retentionMs)
     if (records > 0) {
       logger.info('rejected_records.forgotten', { records })
+    }
+    const keys = await forgetCommandKeys(database, COMMAND_KEY_LIFE_MS)
+    if (keys > 0) {
+      logger.info('command_keys.forgotten', { keys })
     }
   }
 }

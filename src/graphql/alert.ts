@@ -3,6 +3,7 @@ import { type AcknowledgedAlert, acknowledgeAlert } from '../commands/acknowledg
 import { Forbidden, InvalidInput, NotFound } from '../commands/refusals.ts'
 import { listAlerts } from '../store/history/alerts.ts'
 import { builder } from './builder.ts'
+import { clientKeyField } from './client-key.ts'
 import { CommandStatusEnum } from './command-status.ts'
 import { getActor } from './context.ts'
 import { readId } from './global-id.ts'
@@ -131,6 +132,7 @@ const AcknowledgeAlertInput = builder.inputType('AcknowledgeAlertInput', {
   description: 'An alert that somebody looks after.',
   fields: (t) => ({
     alertId: t.id({ required: true, description: 'The id of the alert.' }),
+    clientKey: clientKeyField(t),
   }),
 })
 
@@ -163,6 +165,7 @@ builder.mutationField('acknowledgeAlert', (t) =>
     resolve: (_root, { input }, context) =>
       acknowledgeAlert(context.parts, getActor(context), {
         alertId: readId('Alert', input.alertId, 'alertId'),
+        clientKey: input.clientKey,
       }),
   }),
 )

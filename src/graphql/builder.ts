@@ -85,7 +85,8 @@ builder.queryType({
   authScopes: { authenticated: true },
 })
 builder.mutationType({
-  description: 'What can be done. Each mutation is one transaction: done as a whole, or refused.',
+  description:
+    'What can be done. Each mutation is one transaction: done as a whole, or refused. With a `clientKey` it can be repeated safely.',
   authScopes: { authenticated: true },
 })
 builder.subscriptionType({

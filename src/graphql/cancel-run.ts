@@ -2,6 +2,7 @@
 import { type CanceledRun, cancelRun } from '../commands/cancel-run.ts'
 import { Forbidden, InvalidInput, NotFound } from '../commands/refusals.ts'
 import { builder } from './builder.ts'
+import { clientKeyField } from './client-key.ts'
 import { CommandStatusEnum } from './command-status.ts'
 import { getActor } from './context.ts'
 import { readId } from './global-id.ts'
@@ -12,6 +13,7 @@ const CancelRunInput = builder.inputType('CancelRunInput', {
   fields: (t) => ({
     runId: t.id({ required: true, description: 'The id of the run.' }),
     reason: t.string({ required: true, description: 'Why, for those who will ask later.' }),
+    clientKey: clientKeyField(t),
   }),
 })
 
@@ -45,8 +47,9 @@ builder.mutationField('cancelRun', (t) =>
     args: { input: t.arg({ type: CancelRunInput, required: true, description: 'The run.' }) },
     resolve: async (_root, { input }, context) => {
       const runId = readId('Run', input.runId, 'runId')
-      const { reason } = input
-      const canceled = await cancelRun(context.parts, getActor(context), { runId, reason })
+      const { reason, clientKey } = input
+      const given = { runId, reason, clientKey }
+      const canceled = await cancelRun(context.parts, getActor(context), given)
       return { runId, canceled }
     },
   }),

@@ -5,6 +5,7 @@ import { reconnectConnection } from '../commands/reconnect-connection.ts'
 import { Forbidden, InvalidInput, NotFound } from '../commands/refusals.ts'
 import { listConnections, listSyncsOfConnection } from '../store/history/syncs.ts'
 import { builder } from './builder.ts'
+import { clientKeyField } from './client-key.ts'
 import { CommandStatusEnum } from './command-status.ts'
 import { getActor } from './context.ts'
 import { readId } from './global-id.ts'
@@ -89,6 +90,7 @@ const CreateConnectionInput = builder.inputType('CreateConnectionInput', {
       type: 'JSON',
       description: 'Its credentials, if it takes any. They are sealed and never shown.',
     }),
+    clientKey: clientKeyField(t),
   }),
 })
 
@@ -119,6 +121,7 @@ builder.mutationField('createConnection', (t) =>
         type: input.type,
         config: input.config ?? null,
         credentials: input.credentials ?? {},
+        clientKey: input.clientKey,
       }),
   }),
 )
@@ -144,6 +147,7 @@ const DisconnectConnectionInput = builder.inputType('DisconnectConnectionInput',
   fields: (t) => ({
     connectionId: t.id({ required: true, description: 'The id of the connection.' }),
     reason: t.string({ required: true, description: 'Why, for those who will ask later.' }),
+    clientKey: clientKeyField(t),
   }),
 })
 
@@ -164,6 +168,7 @@ builder.mutationField('disconnectConnection', (t) =>
       disconnectConnection(context.parts, getActor(context), {
         connectionId: readId('Connection', input.connectionId, 'connectionId'),
         reason: input.reason,
+        clientKey: input.clientKey,
       }),
   }),
 )
@@ -177,6 +182,7 @@ const ReconnectConnectionInput = builder.inputType('ReconnectConnectionInput', {
       description:
         'Its credentials, if it takes any. They take the place of those that are stored.',
     }),
+    clientKey: clientKeyField(t),
   }),
 })
 
@@ -197,6 +203,7 @@ builder.mutationField('reconnectConnection', (t) =>
       reconnectConnection(context.parts, getActor(context), {
         connectionId: readId('Connection', input.connectionId, 'connectionId'),
         credentials: input.credentials ?? {},
+        clientKey: input.clientKey,
       }),
   }),
 )

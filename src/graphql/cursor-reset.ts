@@ -6,6 +6,7 @@ import { readSyncConfig } from '../domain/sync.ts'
 import { instantAt } from '../runtime/clock.ts'
 import { findResetFacts, type ResetFacts } from '../store/history/cursor-resets.ts'
 import { builder } from './builder.ts'
+import { clientKeyField } from './client-key.ts'
 import { getActor } from './context.ts'
 import { readId } from './global-id.ts'
 import { RunType } from './nodes.ts'
@@ -108,6 +109,7 @@ const ResetCursorInput = builder.inputType('ResetCursorInput', {
   fields: (t) => ({
     syncId: t.id({ required: true, description: 'The id of the sync.' }),
     reason: t.string({ required: true, description: 'Why, for those who will ask later.' }),
+    clientKey: clientKeyField(t),
   }),
 })
 
@@ -122,6 +124,7 @@ builder.mutationField('resetCursor', (t) =>
       resetCursor(context.parts, getActor(context), {
         syncId: readId('Sync', input.syncId, 'syncId'),
         reason: input.reason,
+        clientKey: input.clientKey,
       }),
   }),
 )

@@ -11,6 +11,7 @@ import type { DoubtCause } from '../domain/doubt.ts'
 import { isUuid } from '../domain/ids.ts'
 import { type DoubtKey, type HistoricDoubt, listDoubts } from '../store/history/doubts.ts'
 import { builder } from './builder.ts'
+import { clientKeyField } from './client-key.ts'
 import { CommandStatusEnum } from './command-status.ts'
 import { type ApiContext, getActor } from './context.ts'
 import { SettlementEnum } from './errors.ts'
@@ -134,6 +135,7 @@ const SettleDeliveryInput = builder.inputType('SettleDeliveryInput', {
       required: true,
       description: 'How that was found out, for those who will ask later.',
     }),
+    clientKey: clientKeyField(t),
   }),
 })
 
@@ -165,6 +167,7 @@ builder.mutationField('settleDelivery', (t) =>
         position: input.position ?? null,
         settlement: input.outcome,
         reason: input.reason,
+        clientKey: input.clientKey,
       }),
   }),
 )

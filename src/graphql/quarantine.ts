@@ -19,6 +19,7 @@ import {
 } from '../commands/refusals.ts'
 import { WAITING_STATES } from '../store/history/rejected-records.ts'
 import { builder } from './builder.ts'
+import { clientKeyField } from './client-key.ts'
 import { CommandStatusEnum } from './command-status.ts'
 import { getActor } from './context.ts'
 import { encodeGlobalId, readId } from './global-id.ts'
@@ -103,6 +104,7 @@ const RedriveRecordsInput = builder.inputType('RedriveRecordsInput', {
     recordIds: t.idList({
       description: 'At most 1,000 of them; not given, all records of the sync that are set aside.',
     }),
+    clientKey: clientKeyField(t),
   }),
 })
 
@@ -148,6 +150,7 @@ builder.mutationField('redriveRecords', (t) =>
       redriveRecords(context.parts, getActor(context), {
         syncId: readId('Sync', input.syncId, 'syncId'),
         recordIds: input.recordIds?.map(readRecordId) ?? null,
+        clientKey: input.clientKey,
       }),
   }),
 )
@@ -158,6 +161,7 @@ const DiscardRecordsInput = builder.inputType('DiscardRecordsInput', {
     syncId: t.id({ required: true, description: 'The id of their sync.' }),
     recordIds: t.idList({ required: true, description: 'At most 1,000 of them.' }),
     reason: t.string({ required: true, description: 'Why, for those who will ask later.' }),
+    clientKey: clientKeyField(t),
   }),
 })
 
@@ -193,6 +197,7 @@ builder.mutationField('discardRecords', (t) =>
         syncId: readId('Sync', input.syncId, 'syncId'),
         recordIds: input.recordIds.map(readRecordId),
         reason: input.reason,
+        clientKey: input.clientKey,
       }),
   }),
 )

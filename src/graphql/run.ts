@@ -20,6 +20,7 @@ import {
 } from '../store/history/runs.ts'
 import { AttemptType } from './attempt.ts'
 import { builder } from './builder.ts'
+import { clientKeyField } from './client-key.ts'
 import { CommandStatusEnum } from './command-status.ts'
 import { getActor } from './context.ts'
 import { FailureCodeEnum, FailureOwnerEnum, RunFailureType, toRunFailure } from './failure.ts'
@@ -294,6 +295,7 @@ const RetryRunInput = builder.inputType('RetryRunInput', {
   description: 'A run to retry.',
   fields: (t) => ({
     runId: t.id({ required: true, description: 'The id of a failed or partial run.' }),
+    clientKey: clientKeyField(t),
   }),
 })
 
@@ -315,6 +317,9 @@ builder.mutationField('retryRun', (t) =>
     },
     args: { input: t.arg({ type: RetryRunInput, required: true, description: 'The run.' }) },
     resolve: (_root, { input }, context) =>
-      retryRun(context.parts, getActor(context), { runId: readId('Run', input.runId, 'runId') }),
+      retryRun(context.parts, getActor(context), {
+        runId: readId('Run', input.runId, 'runId'),
+        clientKey: input.clientKey,
+      }),
   }),
 )

@@ -3,6 +3,7 @@ import type { SyncSettings } from '../commands/sync-settings.ts'
 import { DEFAULT_PAGE_SIZE } from '../domain/page.ts'
 import type { SyncConfig } from '../domain/sync.ts'
 import { builder } from './builder.ts'
+import { clientKeyField } from './client-key.ts'
 import { readId } from './global-id.ts'
 import { ConnectionType } from './nodes.ts'
 import { readScheduleInput, ScheduleInput, ScheduleType } from './schedule.ts'
@@ -110,6 +111,7 @@ export const CreateSyncInput = builder.inputType('CreateSyncInput', {
     pageSize: t.int({ defaultValue: DEFAULT_PAGE_SIZE, description: DESCRIPTIONS.pageSize }),
     schedule: t.field({ type: ScheduleInput, description: DESCRIPTIONS.schedule }),
     breakerThreshold: t.int({ description: DESCRIPTIONS.breakerThreshold }),
+    clientKey: clientKeyField(t),
   }),
 })
 
@@ -141,6 +143,7 @@ export const UpdateSyncInput = builder.inputType('UpdateSyncInput', {
     breakerThreshold: t.int({
       description: `${DESCRIPTIONS.breakerThreshold} Null takes its own number away.`,
     }),
+    clientKey: clientKeyField(t),
   }),
 })
 

@@ -17,6 +17,7 @@ import { runSync } from '../commands/run-sync.ts'
 import { updateSync } from '../commands/update-sync.ts'
 import type { Instant } from '../runtime/clock.ts'
 import { builder } from './builder.ts'
+import { clientKeyField } from './client-key.ts'
 import { CommandStatusEnum } from './command-status.ts'
 import { getActor } from './context.ts'
 import { readId } from './global-id.ts'
@@ -58,8 +59,9 @@ builder.mutationField('createSync', (t) =>
     args: { input: t.arg({ type: CreateSyncInput, required: true, description: 'The sync.' }) },
     resolve: async (_root, { input }, context) => {
       const settings = readNewSettings(input)
-      const { name } = input
-      const { syncId } = await createSync(context.parts, getActor(context), { name, settings })
+      const { name, clientKey } = input
+      const given = { name, settings, clientKey }
+      const { syncId } = await createSync(context.parts, getActor(context), given)
       return { syncId, status: 'done' as const }
     },
   }),
@@ -75,6 +77,7 @@ builder.mutationField('updateSync', (t) =>
       updateSync(context.parts, getActor(context), {
         syncId: readId('Sync', input.syncId, 'syncId'),
         settings: readChangedSettings(input),
+        clientKey: input.clientKey,
         ...(typeof input.name === 'string' ? { name: input.name } : {}),
       }),
   }),
@@ -85,6 +88,7 @@ function syncIdInput(name: string, description: string) {
     description,
     fields: (t) => ({
       syncId: t.id({ required: true, description: 'The id of the sync.' }),
+      clientKey: clientKeyField(t),
     }),
   })
 }
@@ -97,6 +101,7 @@ const PauseSyncInput = builder.inputType('PauseSyncInput', {
   fields: (t) => ({
     syncId: t.id({ required: true, description: 'The id of the sync.' }),
     reason: t.string({ required: true, description: 'Why, for those who will ask later.' }),
+    clientKey: clientKeyField(t),
   }),
 })
 
@@ -109,6 +114,7 @@ builder.mutationField('publishSync', (t) =>
     resolve: (_root, { input }, context) =>
       publishSync(context.parts, getActor(context), {
         syncId: readId('Sync', input.syncId, 'syncId'),
+        clientKey: input.clientKey,
       }),
   }),
 )
@@ -124,6 +130,7 @@ builder.mutationField('pauseSync', (t) =>
       pauseSync(context.parts, getActor(context), {
         syncId: readId('Sync', input.syncId, 'syncId'),
         reason: input.reason,
+        clientKey: input.clientKey,
       }),
   }),
 )
@@ -140,6 +147,7 @@ builder.mutationField('resumeSync', (t) =>
     resolve: (_root, { input }, context) =>
       resumeSync(context.parts, getActor(context), {
         syncId: readId('Sync', input.syncId, 'syncId'),
+        clientKey: input.clientKey,
       }),
   }),
 )
@@ -155,6 +163,7 @@ builder.mutationField('runSync', (t) =>
     resolve: (_root, { input }, context) =>
       runSync(context.parts, getActor(context), {
         syncId: readId('Sync', input.syncId, 'syncId'),
+        clientKey: input.clientKey,
       }),
   }),
 )

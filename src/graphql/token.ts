@@ -1,10 +1,11 @@
 /** Tokens: who may do what in the workspace. */
-import { createToken } from '../commands/create-token.ts'
+import { createToken, type MadeToken } from '../commands/create-token.ts'
 import { Forbidden, InvalidInput, NotFound } from '../commands/refusals.ts'
 import { requireRole } from '../commands/require-role.ts'
 import { type RevokedToken, revokeToken } from '../commands/revoke-token.ts'
 import { listTokens } from '../store/history/tokens.ts'
 import { builder } from './builder.ts'
+import { clientKeyField } from './client-key.ts'
 import { CommandStatusEnum } from './command-status.ts'
 import { getActor } from './context.ts'
 import { readId } from './global-id.ts'
@@ -63,25 +64,25 @@ const CreateTokenInput = builder.inputType('CreateTokenInput', {
       type: 'DateTime',
       description: 'From when it opens nothing any more. Not given: it does not expire.',
     }),
+    clientKey: clientKeyField(t),
   }),
 })
 
-const CreatedTokenPayload = builder
-  .objectRef<{ readonly tokenId: string; readonly token: string }>('CreatedToken')
-  .implement({
-    description: 'The token that was made.',
-    fields: (t) => ({
-      secret: t.exposeString('token', {
-        description:
-          'What to send as `Authorization: Bearer <secret>`. It is shown here and never again.',
-      }),
-      token: t.field({
-        type: AccessTokenType,
-        description: 'The token.',
-        resolve: ({ tokenId }) => tokenId,
-      }),
+const CreatedTokenPayload = builder.objectRef<MadeToken>('CreatedToken').implement({
+  description: 'The token that was made.',
+  fields: (t) => ({
+    secret: t.exposeString('token', {
+      nullable: true,
+      description:
+        'What to send as `Authorization: Bearer <secret>`. It is shown here and never again: it is not kept, so null when the request is repeated with its `clientKey`. Whoever missed it revokes the token and makes another.',
     }),
-  })
+    token: t.field({
+      type: AccessTokenType,
+      description: 'The token.',
+      resolve: ({ tokenId }) => tokenId,
+    }),
+  }),
+})
 
 builder.mutationField('createToken', (t) =>
   t.field({
@@ -96,6 +97,7 @@ builder.mutationField('createToken', (t) =>
         name: input.name,
         role: input.role,
         expiresAt: input.expiresAt ?? null,
+        clientKey: input.clientKey,
       }),
   }),
 )
@@ -105,6 +107,7 @@ const RevokeTokenInput = builder.inputType('RevokeTokenInput', {
   fields: (t) => ({
     tokenId: t.id({ required: true, description: 'The id of the token.' }),
     reason: t.string({ required: true, description: 'Why, for those who will ask later.' }),
+    clientKey: clientKeyField(t),
   }),
 })
 
@@ -136,6 +139,7 @@ builder.mutationField('revokeToken', (t) =>
       revokeToken(context.parts, getActor(context), {
         tokenId: readId('AccessToken', input.tokenId, 'tokenId'),
         reason: input.reason,
+        clientKey: input.clientKey,
       }),
   }),
 )

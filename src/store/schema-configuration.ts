@@ -1,5 +1,6 @@
 /**
- * The tables of what people set up: workspaces, tokens, connections, syncs, their versions and schedules.
+ * The tables of what people set up: workspaces, tokens, connections, syncs, their versions and schedules; and the
+ * keys under which they asked for it.
  *
  * Invariants that the database itself keeps: a sync is published exactly when it is no draft; a paused
  * one has a cause; a slot to come belongs to a schedule.
@@ -166,5 +167,26 @@ export const syncSchedule = pgTable(
   (table) => [
     index('sync_schedule_slot').on(table.slotAt).where(sql`slot_at is not null`),
     check('sync_schedule_slot_of_schedule', sql`slot_at is null or schedule is not null`),
+  ],
+)
+
+/** A request that was done, under the key that whoever sent it chose: its repetition is answered with this. */
+export const commandKey = pgTable(
+  'command_key',
+  {
+    workspaceId: uuid('workspace_id')
+      .notNull()
+      .references(() => workspace.id),
+    clientKey: text('client_key').notNull(),
+    command: text('command').notNull(),
+    /** Keyed, as an input may have credentials in it. */
+    inputDigest: text('input_digest').notNull(),
+    /** Null only within the transaction that does it. */
+    answer: json('answer'),
+    createdAt: instant('created_at').notNull().defaultNow(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.workspaceId, table.clientKey] }),
+    index('command_key_created').on(table.createdAt),
   ],
 )

@@ -31,10 +31,9 @@ import { CreateTokenMutation, RevokeTokenMutation } from '../../src/client/token
 import { encodeGlobalId } from '../../src/graphql/global-id.ts'
 import { apiSchema } from '../../src/graphql/schema.ts'
 import { auditMachineDeed } from '../../src/store/audit.ts'
-import { makePartitions } from '../../src/store/partitions.ts'
 import { raise } from '../support/alerts.ts'
 import { useApi } from '../support/app.ts'
-import { makeHeldRecords, makeToken } from '../support/factories.ts'
+import { makeToken } from '../support/factories.ts'
 import { runSteps } from '../support/run-steps.ts'
 import {
   connectTools,
@@ -48,7 +47,7 @@ import {
 } from '../support/sync-steps.ts'
 
 const api = useApi()
-const { putRun } = runSteps(api)
+const { putAside, putDoubt, putRun } = runSteps(api)
 
 const REASON = 'The CRM moves.'
 
@@ -218,35 +217,6 @@ const DEEDS: Readonly<Record<string, Prepare>> = {
       after: [() => settle('DELIVERED'), () => settle('SEND_AGAIN')],
     }
   },
-}
-
-/** A record that was set aside; its id as the API shows it. */
-async function putAside(workspace: Workspace, sync: MadeSync): Promise<string[]> {
-  const runId = uuidOf(await putRun(workspace, sync, { status: 'partial', rejected: 1 }))
-  const aside = { state: 'quarantined' as const, ordinal: 1, setAsideAt: new Date(), runs: 3 }
-  await makeHeldRecords(
-    api().database,
-    { syncId: sync.uuid, runId, count: 1 },
-    { ...aside, sealedPayload: 'sealed' },
-  )
-  const rows = await api().database.rows<{ id: string }>(sql`
-    select id from held_record where sync_id = ${sync.uuid}`)
-  return rows.map(({ id }) => encodeGlobalId('Record', id))
-}
-
-/** A call that a run left in doubt a while ago. */
-async function putDoubt(workspace: Workspace, sync: MadeSync): Promise<string> {
-  await makePartitions(api().database)
-  const runId = uuidOf(await putRun(workspace, sync, { status: 'partial', inDoubt: 1 }))
-  const intentId = api().parts.ids.next()
-  await api().database.rows(sql`
-    insert into delivery_intent (id, sync_id, epoch, run_id, connection_id, delivery_class,
-      page_digest, positions, record_digests, destination_identities, day, quiet_at, reserved_at)
-    values (${intentId}, ${sync.uuid}, 1, ${runId}, ${uuidOf(sync.destinationConnectionId)}, 'none',
-      decode(${'aa'.repeat(16)}, 'hex'), '{4}', decode(${'bb'.repeat(12)}, 'hex'),
-      decode(${'cc'.repeat(16)}, 'hex'), current_date, now() - interval '60 seconds',
-      now() - interval '90 seconds')`)
-  return encodeGlobalId('Intent', intentId)
 }
 
 const MUTATIONS = Object.keys(apiSchema.getMutationType()?.getFields() ?? {})

@@ -27,7 +27,8 @@ async function make(
   if (made.__typename !== 'CreatedToken') {
     throw new Error(made.message)
   }
-  return { ...made, client: api().client(made.secret) }
+  const secret = made.secret ?? ''
+  return { ...made, secret, client: api().client(secret) }
 }
 
 const revoke = async ({ client }: Workspace, tokenId: string) =>

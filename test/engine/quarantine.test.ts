@@ -219,7 +219,8 @@ describe.each(ENGINE_DATABASE_KINDS)('a record that every run rejects, on %s,', 
     })
 
     it('would be found in clear without the sealing (the control)', async () => {
-      await setAside({ seal: (plain) => plain, unseal: (sealed) => sealed })
+      const same = (text: string) => text
+      await setAside({ seal: same, unseal: same, digest: same })
       expect(findSecret(await dump(database()))).toContain('as text')
       await database().rows(sql`delete from held_record`)
     })

@@ -270,6 +270,19 @@ describe('a sealed text', () => {
     )
   })
 
+  it('has a digest by which it is told from others, with the same key only', () => {
+    fc.assert(
+      fc.property(key, key, plain, plain, (given, otherKey, secret, other) => {
+        fc.pre(!Buffer.from(given).equals(otherKey) && secret !== other)
+        const sealer = createSealer(given, systemRandom)
+        expect(sealer.digest(secret)).toMatch(/^[0-9a-f]{64}$/)
+        expect(createSealer(given, systemRandom).digest(secret)).toBe(sealer.digest(secret))
+        expect(sealer.digest(other)).not.toBe(sealer.digest(secret))
+        expect(createSealer(otherKey, systemRandom).digest(secret)).not.toBe(sealer.digest(secret))
+      }),
+    )
+  })
+
   it('takes a key of 32 bytes only', () => {
     expect(() => createSealer(new Uint8Array(31), systemRandom)).toThrow(
       'The sealing key has 31 bytes; it takes 32.',

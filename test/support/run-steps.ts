@@ -8,8 +8,9 @@ import {
   RunSyncMutation,
 } from '../../src/client/documents.ts'
 import { encodeGlobalId } from '../../src/graphql/global-id.ts'
+import { makePartitions } from '../../src/store/partitions.ts'
 import type { TestApi } from './app.ts'
-import { makeRun, type RunToMake } from './factories.ts'
+import { makeHeldRecords, makeRun, type RunToMake } from './factories.ts'
 import { type MadeSync, makePublishedSync, uuidOf, type Workspace } from './sync-steps.ts'
 
 /** Steps on one API. */
@@ -59,9 +60,41 @@ export function runSteps(api: () => TestApi) {
       where id = ${uuidOf(id)}`)
   }
 
+  /** A record that was set aside; its id as the API shows it. */
+  async function putAside(workspace: Workspace, sync: MadeSync): Promise<string[]> {
+    const runId = uuidOf(await putRun(workspace, sync, { status: 'partial', rejected: 1 }))
+    const aside = { state: 'quarantined' as const, ordinal: 1, setAsideAt: new Date(), runs: 3 }
+    await makeHeldRecords(
+      api().database,
+      { syncId: sync.uuid, runId, count: 1 },
+      { ...aside, sealedPayload: 'sealed' },
+    )
+    const rows = await api().database.rows<{ id: string }>(sql`
+      select id from held_record where sync_id = ${sync.uuid}`)
+    return rows.map(({ id }) => encodeGlobalId('Record', id))
+  }
+
+  /** A call that a run left in doubt a while ago. */
+  async function putDoubt(workspace: Workspace, sync: MadeSync): Promise<string> {
+    await makePartitions(api().database)
+    const runId = uuidOf(await putRun(workspace, sync, { status: 'partial', inDoubt: 1 }))
+    const intentId = api().parts.ids.next()
+    await api().database.rows(sql`
+      insert into delivery_intent (id, sync_id, epoch, run_id, connection_id, delivery_class,
+        page_digest, positions, record_digests, destination_identities, day, quiet_at, reserved_at)
+      values (${intentId}, ${sync.uuid}, 1, ${runId}, ${uuidOf(sync.destinationConnectionId)}, 'none',
+        decode(${'aa'.repeat(16)}, 'hex'), '{4}', decode(${'bb'.repeat(12)}, 'hex'),
+        decode(${'cc'.repeat(16)}, 'hex'), current_date, now() - interval '60 seconds',
+        now() - interval '90 seconds')`)
+    return encodeGlobalId('Intent', intentId)
+  }
+
   function idsOf(connection: { edges: readonly { node: { id: string } }[] }): string[] {
     return connection.edges.map(({ node }) => node.id)
   }
 
-  return { makeActive, putRun, runSync, retryRun, pauseSync, resumeSync, getRun, failRun, idsOf }
+  return {
+    ...{ makeActive, putRun, putAside, putDoubt, runSync, retryRun, pauseSync, resumeSync },
+    ...{ getRun, failRun, idsOf },
+  }
 }

@@ -43,6 +43,8 @@ export type AccessToken = Node & {
 export type AcknowledgeAlertInput = {
   /** The id of the alert. */
   alertId: Scalars['ID']['input'];
+  /** Your own key for this very request, such as a UUID, of 1 to 200 characters. The same request with the same key is done once, however often it is sent: a repetition answers what the first one did, and a refusal leaves the key free. It is remembered for 7 days. */
+  clientKey?: InputMaybe<Scalars['String']['input']>;
 };
 
 /** What the mutation did, or why it was refused. A refusal changed nothing. */
@@ -268,6 +270,8 @@ export type BrokenRecordPolicy =
 
 /** A run to cancel. */
 export type CancelRunInput = {
+  /** Your own key for this very request, such as a UUID, of 1 to 200 characters. The same request with the same key is done once, however often it is sent: a repetition answers what the first one did, and a refusal leaves the key free. It is remembered for 7 days. */
+  clientKey?: InputMaybe<Scalars['String']['input']>;
   /** Why, for those who will ask later. */
   reason: Scalars['String']['input'];
   /** The id of the run. */
@@ -406,6 +410,8 @@ export type Counters = {
 
 /** A tool to connect. */
 export type CreateConnectionInput = {
+  /** Your own key for this very request, such as a UUID, of 1 to 200 characters. The same request with the same key is done once, however often it is sent: a repetition answers what the first one did, and a refusal leaves the key free. It is remembered for 7 days. */
+  clientKey?: InputMaybe<Scalars['String']['input']>;
   /** Its settings, as docs/connectors.md lists them for each type. */
   config: Scalars['JSON']['input'];
   /** Its credentials, if it takes any. They are sealed and never shown. */
@@ -430,6 +436,8 @@ export type CreateConnectionResult = CreateConnectionPayload | Forbidden | Inval
 export type CreateSyncInput = {
   /** After how many failed runs in a row the breaker pauses it, 1 to 100; null: as many as the deployment says (5). */
   breakerThreshold?: InputMaybe<Scalars['Int']['input']>;
+  /** Your own key for this very request, such as a UUID, of 1 to 200 characters. The same request with the same key is done once, however often it is sent: a repetition answers what the first one did, and a refusal leaves the key free. It is remembered for 7 days. */
+  clientKey?: InputMaybe<Scalars['String']['input']>;
   /** Where records go. */
   destinationConnectionId: Scalars['ID']['input'];
   /** Where the value of each target field comes from, as docs/mapping.md describes. */
@@ -461,6 +469,8 @@ export type CreateSyncResult = ChangedSync | Forbidden | InvalidInput;
 
 /** A token to make. */
 export type CreateTokenInput = {
+  /** Your own key for this very request, such as a UUID, of 1 to 200 characters. The same request with the same key is done once, however often it is sent: a repetition answers what the first one did, and a refusal leaves the key free. It is remembered for 7 days. */
+  clientKey?: InputMaybe<Scalars['String']['input']>;
   /** From when it opens nothing any more. Not given: it does not expire. */
   expiresAt?: InputMaybe<Scalars['DateTime']['input']>;
   /** What it is for. The audit trail shows what is done with it under this name. */
@@ -475,8 +485,8 @@ export type CreateTokenResult = CreatedToken | Forbidden | InvalidInput;
 /** The token that was made. */
 export type CreatedToken = {
   __typename?: 'CreatedToken';
-  /** What to send as `Authorization: Bearer <secret>`. It is shown here and never again. */
-  secret: Scalars['String']['output'];
+  /** What to send as `Authorization: Bearer <secret>`. It is shown here and never again: it is not kept, so null when the request is repeated with its `clientKey`. Whoever missed it revokes the token and makes another. */
+  secret?: Maybe<Scalars['String']['output']>;
   /** The token. */
   token: AccessToken;
 };
@@ -559,6 +569,8 @@ export type DeliverySettlement =
 
 /** Records to give up. */
 export type DiscardRecordsInput = {
+  /** Your own key for this very request, such as a UUID, of 1 to 200 characters. The same request with the same key is done once, however often it is sent: a repetition answers what the first one did, and a refusal leaves the key free. It is remembered for 7 days. */
+  clientKey?: InputMaybe<Scalars['String']['input']>;
   /** Why, for those who will ask later. */
   reason: Scalars['String']['input'];
   /** At most 1,000 of them. */
@@ -585,6 +597,8 @@ export type DiscardedRecords = {
 
 /** A tool to disconnect. */
 export type DisconnectConnectionInput = {
+  /** Your own key for this very request, such as a UUID, of 1 to 200 characters. The same request with the same key is done once, however often it is sent: a repetition answers what the first one did, and a refusal leaves the key free. It is remembered for 7 days. */
+  clientKey?: InputMaybe<Scalars['String']['input']>;
   /** The id of the connection. */
   connectionId: Scalars['ID']['input'];
   /** Why, for those who will ask later. */
@@ -709,7 +723,7 @@ export type KeepAlive = {
   at: Scalars['DateTime']['output'];
 };
 
-/** What can be done. Each mutation is one transaction: done as a whole, or refused. */
+/** What can be done. Each mutation is one transaction: done as a whole, or refused. With a `clientKey` it can be repeated safely. */
 export type Mutation = {
   __typename?: 'Mutation';
   /** Says that somebody looks after an alert. Nothing else changes: it closes when its incident is over. */
@@ -751,109 +765,109 @@ export type Mutation = {
 };
 
 
-/** What can be done. Each mutation is one transaction: done as a whole, or refused. */
+/** What can be done. Each mutation is one transaction: done as a whole, or refused. With a `clientKey` it can be repeated safely. */
 export type MutationAcknowledgeAlertArgs = {
   input: AcknowledgeAlertInput;
 };
 
 
-/** What can be done. Each mutation is one transaction: done as a whole, or refused. */
+/** What can be done. Each mutation is one transaction: done as a whole, or refused. With a `clientKey` it can be repeated safely. */
 export type MutationCancelRunArgs = {
   input: CancelRunInput;
 };
 
 
-/** What can be done. Each mutation is one transaction: done as a whole, or refused. */
+/** What can be done. Each mutation is one transaction: done as a whole, or refused. With a `clientKey` it can be repeated safely. */
 export type MutationCreateConnectionArgs = {
   input: CreateConnectionInput;
 };
 
 
-/** What can be done. Each mutation is one transaction: done as a whole, or refused. */
+/** What can be done. Each mutation is one transaction: done as a whole, or refused. With a `clientKey` it can be repeated safely. */
 export type MutationCreateSyncArgs = {
   input: CreateSyncInput;
 };
 
 
-/** What can be done. Each mutation is one transaction: done as a whole, or refused. */
+/** What can be done. Each mutation is one transaction: done as a whole, or refused. With a `clientKey` it can be repeated safely. */
 export type MutationCreateTokenArgs = {
   input: CreateTokenInput;
 };
 
 
-/** What can be done. Each mutation is one transaction: done as a whole, or refused. */
+/** What can be done. Each mutation is one transaction: done as a whole, or refused. With a `clientKey` it can be repeated safely. */
 export type MutationDiscardRecordsArgs = {
   input: DiscardRecordsInput;
 };
 
 
-/** What can be done. Each mutation is one transaction: done as a whole, or refused. */
+/** What can be done. Each mutation is one transaction: done as a whole, or refused. With a `clientKey` it can be repeated safely. */
 export type MutationDisconnectConnectionArgs = {
   input: DisconnectConnectionInput;
 };
 
 
-/** What can be done. Each mutation is one transaction: done as a whole, or refused. */
+/** What can be done. Each mutation is one transaction: done as a whole, or refused. With a `clientKey` it can be repeated safely. */
 export type MutationPauseSyncArgs = {
   input: PauseSyncInput;
 };
 
 
-/** What can be done. Each mutation is one transaction: done as a whole, or refused. */
+/** What can be done. Each mutation is one transaction: done as a whole, or refused. With a `clientKey` it can be repeated safely. */
 export type MutationPublishSyncArgs = {
   input: PublishSyncInput;
 };
 
 
-/** What can be done. Each mutation is one transaction: done as a whole, or refused. */
+/** What can be done. Each mutation is one transaction: done as a whole, or refused. With a `clientKey` it can be repeated safely. */
 export type MutationReconnectConnectionArgs = {
   input: ReconnectConnectionInput;
 };
 
 
-/** What can be done. Each mutation is one transaction: done as a whole, or refused. */
+/** What can be done. Each mutation is one transaction: done as a whole, or refused. With a `clientKey` it can be repeated safely. */
 export type MutationRedriveRecordsArgs = {
   input: RedriveRecordsInput;
 };
 
 
-/** What can be done. Each mutation is one transaction: done as a whole, or refused. */
+/** What can be done. Each mutation is one transaction: done as a whole, or refused. With a `clientKey` it can be repeated safely. */
 export type MutationResetCursorArgs = {
   input: ResetCursorInput;
 };
 
 
-/** What can be done. Each mutation is one transaction: done as a whole, or refused. */
+/** What can be done. Each mutation is one transaction: done as a whole, or refused. With a `clientKey` it can be repeated safely. */
 export type MutationResumeSyncArgs = {
   input: ResumeSyncInput;
 };
 
 
-/** What can be done. Each mutation is one transaction: done as a whole, or refused. */
+/** What can be done. Each mutation is one transaction: done as a whole, or refused. With a `clientKey` it can be repeated safely. */
 export type MutationRetryRunArgs = {
   input: RetryRunInput;
 };
 
 
-/** What can be done. Each mutation is one transaction: done as a whole, or refused. */
+/** What can be done. Each mutation is one transaction: done as a whole, or refused. With a `clientKey` it can be repeated safely. */
 export type MutationRevokeTokenArgs = {
   input: RevokeTokenInput;
 };
 
 
-/** What can be done. Each mutation is one transaction: done as a whole, or refused. */
+/** What can be done. Each mutation is one transaction: done as a whole, or refused. With a `clientKey` it can be repeated safely. */
 export type MutationRunSyncArgs = {
   input: RunSyncInput;
 };
 
 
-/** What can be done. Each mutation is one transaction: done as a whole, or refused. */
+/** What can be done. Each mutation is one transaction: done as a whole, or refused. With a `clientKey` it can be repeated safely. */
 export type MutationSettleDeliveryArgs = {
   input: SettleDeliveryInput;
 };
 
 
-/** What can be done. Each mutation is one transaction: done as a whole, or refused. */
+/** What can be done. Each mutation is one transaction: done as a whole, or refused. With a `clientKey` it can be repeated safely. */
 export type MutationUpdateSyncArgs = {
   input: UpdateSyncInput;
 };
@@ -922,6 +936,8 @@ export type PauseCause =
 
 /** A sync to pause. */
 export type PauseSyncInput = {
+  /** Your own key for this very request, such as a UUID, of 1 to 200 characters. The same request with the same key is done once, however often it is sent: a repetition answers what the first one did, and a refusal leaves the key free. It is remembered for 7 days. */
+  clientKey?: InputMaybe<Scalars['String']['input']>;
   /** Why, for those who will ask later. */
   reason: Scalars['String']['input'];
   /** The id of the sync. */
@@ -955,6 +971,8 @@ export type Publication = {
 
 /** A sync to publish. */
 export type PublishSyncInput = {
+  /** Your own key for this very request, such as a UUID, of 1 to 200 characters. The same request with the same key is done once, however often it is sent: a repetition answers what the first one did, and a refusal leaves the key free. It is remembered for 7 days. */
+  clientKey?: InputMaybe<Scalars['String']['input']>;
   /** The id of the sync. */
   syncId: Scalars['ID']['input'];
 };
@@ -1222,6 +1240,8 @@ export type QueryTokensConnectionEdge = {
 
 /** A tool to connect again. */
 export type ReconnectConnectionInput = {
+  /** Your own key for this very request, such as a UUID, of 1 to 200 characters. The same request with the same key is done once, however often it is sent: a repetition answers what the first one did, and a refusal leaves the key free. It is remembered for 7 days. */
+  clientKey?: InputMaybe<Scalars['String']['input']>;
   /** The id of the connection. */
   connectionId: Scalars['ID']['input'];
   /** Its credentials, if it takes any. They take the place of those that are stored. */
@@ -1257,6 +1277,8 @@ export type RecordStatus =
 
 /** Records to bring back. */
 export type RedriveRecordsInput = {
+  /** Your own key for this very request, such as a UUID, of 1 to 200 characters. The same request with the same key is done once, however often it is sent: a repetition answers what the first one did, and a refusal leaves the key free. It is remembered for 7 days. */
+  clientKey?: InputMaybe<Scalars['String']['input']>;
   /** At most 1,000 of them; not given, all records of the sync that are set aside. */
   recordIds?: InputMaybe<Array<Scalars['ID']['input']>>;
   /** The id of their sync. */
@@ -1344,6 +1366,8 @@ export type RejectionPolicy =
 
 /** A sync to take back to the beginning of its source. */
 export type ResetCursorInput = {
+  /** Your own key for this very request, such as a UUID, of 1 to 200 characters. The same request with the same key is done once, however often it is sent: a repetition answers what the first one did, and a refusal leaves the key free. It is remembered for 7 days. */
+  clientKey?: InputMaybe<Scalars['String']['input']>;
   /** Why, for those who will ask later. */
   reason: Scalars['String']['input'];
   /** The id of the sync. */
@@ -1355,6 +1379,8 @@ export type ResetCursorResult = AlreadyRunning | ChangedSync | Forbidden | Inval
 
 /** A sync to resume. */
 export type ResumeSyncInput = {
+  /** Your own key for this very request, such as a UUID, of 1 to 200 characters. The same request with the same key is done once, however often it is sent: a repetition answers what the first one did, and a refusal leaves the key free. It is remembered for 7 days. */
+  clientKey?: InputMaybe<Scalars['String']['input']>;
   /** The id of the sync. */
   syncId: Scalars['ID']['input'];
 };
@@ -1364,6 +1390,8 @@ export type ResumeSyncResult = ChangedSync | Forbidden | InvalidInput | NotFound
 
 /** A run to retry. */
 export type RetryRunInput = {
+  /** Your own key for this very request, such as a UUID, of 1 to 200 characters. The same request with the same key is done once, however often it is sent: a repetition answers what the first one did, and a refusal leaves the key free. It is remembered for 7 days. */
+  clientKey?: InputMaybe<Scalars['String']['input']>;
   /** The id of a failed or partial run. */
   runId: Scalars['ID']['input'];
 };
@@ -1373,6 +1401,8 @@ export type RetryRunResult = AlreadyRunning | Forbidden | InvalidInput | NotFoun
 
 /** A token to revoke. */
 export type RevokeTokenInput = {
+  /** Your own key for this very request, such as a UUID, of 1 to 200 characters. The same request with the same key is done once, however often it is sent: a repetition answers what the first one did, and a refusal leaves the key free. It is remembered for 7 days. */
+  clientKey?: InputMaybe<Scalars['String']['input']>;
   /** Why, for those who will ask later. */
   reason: Scalars['String']['input'];
   /** The id of the token. */
@@ -1629,6 +1659,8 @@ export type RunStep =
 
 /** A sync to run. */
 export type RunSyncInput = {
+  /** Your own key for this very request, such as a UUID, of 1 to 200 characters. The same request with the same key is done once, however often it is sent: a repetition answers what the first one did, and a refusal leaves the key free. It is remembered for 7 days. */
+  clientKey?: InputMaybe<Scalars['String']['input']>;
   /** The id of the sync. */
   syncId: Scalars['ID']['input'];
 };
@@ -1651,6 +1683,8 @@ export type ScheduleInput = {
 
 /** What became of a delivery in doubt, as somebody found it at the destination. */
 export type SettleDeliveryInput = {
+  /** Your own key for this very request, such as a UUID, of 1 to 200 characters. The same request with the same key is done once, however often it is sent: a repetition answers what the first one did, and a refusal leaves the key free. It is remembered for 7 days. */
+  clientKey?: InputMaybe<Scalars['String']['input']>;
   /** The call that carried it. */
   intentId: Scalars['ID']['input'];
   /** What became of it. */
@@ -1927,6 +1961,8 @@ export type SyncStillPausing = Refusal & {
 export type UpdateSyncInput = {
   /** After how many failed runs in a row the breaker pauses it, 1 to 100; null: as many as the deployment says (5). Null takes its own number away. */
   breakerThreshold?: InputMaybe<Scalars['Int']['input']>;
+  /** Your own key for this very request, such as a UUID, of 1 to 200 characters. The same request with the same key is done once, however often it is sent: a repetition answers what the first one did, and a refusal leaves the key free. It is remembered for 7 days. */
+  clientKey?: InputMaybe<Scalars['String']['input']>;
   /** Where records go. Fixed at the first publication. */
   destinationConnectionId?: InputMaybe<Scalars['ID']['input']>;
   /** Where the value of each target field comes from, as docs/mapping.md describes. */
@@ -2425,7 +2461,7 @@ export type CreateTokenMutationVariables = Exact<{
 
 
 export type CreateTokenMutation = { __typename?: 'Mutation', createToken:
-    | { __typename: 'CreatedToken', secret: string, token: { __typename?: 'AccessToken', id: string, name: string, role: Role, expiresAt?: string | null } }
+    | { __typename: 'CreatedToken', secret?: string | null, token: { __typename?: 'AccessToken', id: string, name: string, role: Role, expiresAt?: string | null } }
     | { __typename: 'Forbidden', neededRole: Role, message: string }
     | { __typename: 'InvalidInput', message: string }
    };
