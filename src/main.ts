@@ -2,7 +2,7 @@
  * The process: configuration, start, signals, exit code.
  *
  * `main.ts` serves; `main.ts create-workspace NAME` makes a workspace and prints the token that opens it, which
- * with `--operator` is one of Tajo's operators.
+ * with `--tajo` is one of Tajo's operators.
  *
  * The first SIGTERM or SIGINT drains (also one that comes while the app is still starting): exit code 0.
  * The second ends the process at once, and so does the process deadline: exit code 1. What still runs
@@ -18,7 +18,7 @@ import { keepHeapSmall } from './runtime/memory.ts'
 import { DataDirectoryInUseError } from './store/embedded/data-directory.ts'
 import { SentryMissingError } from './watch/channels/sentry.ts'
 
-const OPERATOR_FLAG = '--operator'
+const TAJO_FLAG = '--tajo'
 
 async function main(args: readonly string[]): Promise<void> {
   const config = readConfig(process.env)
@@ -27,14 +27,14 @@ async function main(args: readonly string[]): Promise<void> {
     return
   }
   const [command, name, flag, ...others] = args
-  const isOperator = flag === OPERATOR_FLAG
-  const isKnown = command === 'create-workspace' && (flag === undefined || isOperator)
+  const isTajo = flag === TAJO_FLAG
+  const isKnown = command === 'create-workspace' && (flag === undefined || isTajo)
   if (!isKnown || name === undefined || name.startsWith('--') || others.length > 0) {
-    const usage = `main.js create-workspace NAME [${OPERATOR_FLAG}]`
+    const usage = `main.js create-workspace NAME [${TAJO_FLAG}]`
     throw new ConfigError([`Usage: main.js, or: ${usage}.`])
   }
   const { workspaceId, token } = await withCommandContext(config, (context) =>
-    createWorkspace(context, { name, isOperator }),
+    createWorkspace(context, { name, isTajo }),
   )
   process.stdout.write(`Workspace ${name} (${workspaceId})\nToken, shown once: ${token}\n`)
 }

@@ -7,7 +7,7 @@ export const ViewerQuery = graphql(`
       workspaceName
       tokenName
       role
-      isOperator
+      isTajo
     }
   }
 `)

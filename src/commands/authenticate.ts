@@ -35,8 +35,8 @@ export async function authenticate(
   if (found.isExpired) {
     return refused('The token has expired.')
   }
-  const { id: tokenId, workspaceId, name: tokenName, role, isOperator } = found
-  return { kind: 'authenticated', actor: { workspaceId, tokenId, tokenName, role, isOperator } }
+  const { id: tokenId, workspaceId, name: tokenName, role, isTajo } = found
+  return { kind: 'authenticated', actor: { workspaceId, tokenId, tokenName, role, isTajo } }
 }
 
 function refused(message: string): Authentication {

@@ -27,5 +27,5 @@ export interface Actor {
   /** What it may do there. */
   readonly role: Role
   /** It is of Tajo's operators: it sees the alerts that are meant for them, of all workspaces, and no more. */
-  readonly isOperator: boolean
+  readonly isTajo: boolean
 }

@@ -33,7 +33,7 @@ export interface NewTokenInput {
 export interface CreateTokenInput extends NewTokenInput {
   readonly workspaceId: string
   /** Whether it is of Tajo's operators; no, unless it is said. */
-  readonly isOperator?: boolean
+  readonly isTajo?: boolean
 }
 
 export interface CreatedToken {
@@ -108,12 +108,12 @@ export async function keepToken(
 }
 
 async function insertNewToken(tx: Handle, context: TokenContext, input: CreateTokenInput) {
-  const { isOperator = false, ...given } = input
+  const { isTajo = false, ...given } = input
   const tokenId = context.ids.next()
   const token = `tajo_${Buffer.from(context.random.bytes(TOKEN_BYTES)).toString('base64url')}`
-  await insertToken(tx, { ...given, id: tokenId, tokenHash: sha256(token), isOperator })
+  await insertToken(tx, { ...given, id: tokenId, tokenHash: sha256(token), isTajo })
   const { name, role, expiresAt } = given
-  const after = { name, role, expiresAt: expiresAt?.toISOString() ?? null, isOperator }
+  const after = { name, role, expiresAt: expiresAt?.toISOString() ?? null, isTajo }
   return { tokenId, token, after }
 }
 

@@ -9,19 +9,19 @@ export async function createWorkspace(
   input: {
     readonly name: string
     /** Whether the token is of Tajo's operators; no, unless it is said. */
-    readonly isOperator?: boolean
+    readonly isTajo?: boolean
   },
 ): Promise<CreatedToken> {
   return await context.database.transaction('createWorkspace', async (tx) => {
     const workspaceId = await keepWorkspace(tx, context, input)
-    const { isOperator = false } = input
+    const { isTajo = false } = input
     const name = 'first token'
     return await keepToken(tx, context, {
       workspaceId,
       name,
       role: 'admin',
       expiresAt: null,
-      isOperator,
+      isTajo,
     })
   })
 }

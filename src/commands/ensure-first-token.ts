@@ -1,6 +1,6 @@
 /**
  * Opens an embedded installation to whoever owns its data directory: makes its workspace, if it has none
- * yet, and a token for it. Who owns the directory operates the installation, so the token is an operator's.
+ * yet, and a token for it. Who owns the directory operates the installation, so the token is one of Tajo's.
  */
 import { findFirstWorkspaceId } from '../store/workspaces.ts'
 import { type CreatedToken, keepToken, type TokenContext } from './create-token.ts'
@@ -20,7 +20,7 @@ export async function ensureFirstToken(
       name,
       role: 'admin',
       expiresAt: null,
-      isOperator: true,
+      isTajo: true,
     })
   })
 }

@@ -13,7 +13,7 @@ import { resolveIdPage } from './paging.ts'
 const AlertAudienceEnum = builder.enumType('AlertAudience', {
   description: 'Whom an alert is for.',
   values: {
-    TAJO: { value: 'tajo', description: "Tajo's operators, who see it with an operator's token." },
+    TAJO: { value: 'tajo', description: "Tajo's operators, who see it with a token of Tajo's." },
     WORKSPACE: { value: 'workspace', description: 'The people of the workspace.' },
   } as const,
 })
@@ -59,7 +59,8 @@ builder.objectType(AlertType, {
       description: 'The figures behind it; which ones depends on its kind.',
     }),
     workspaceName: t.exposeString('workspaceName', {
-      description: 'The workspace it is about. For operators it may be another one than theirs.',
+      description:
+        "The workspace it is about. For Tajo's operators it may be another one than theirs.",
     }),
     sync: t.field({
       type: SyncType,
@@ -112,7 +113,7 @@ builder.queryField('alerts', (t) =>
   t.connection({
     type: AlertType,
     description:
-      "The alerts that are meant for who asks, newest first: those of the workspace; with an operator's token those for Tajo besides, of all workspaces.",
+      "The alerts that are meant for who asks, newest first: those of the workspace; with a token of Tajo's those for Tajo besides, of all workspaces.",
     args: { filter: t.arg({ type: AlertFilterInput, description: 'Which alerts to list.' }) },
     resolve: (_root, args, context) => {
       const { isOpen, kind, severity } = args.filter ?? {}

@@ -81,7 +81,7 @@ export const builder = new SchemaBuilder<ApiTypes>({
 
 builder.queryType({
   description:
-    "What can be read. Everything is of the workspace that the token opens; an operator's token sees alerts of others.",
+    "What can be read. Everything is of the workspace that the token opens; a token of Tajo's sees alerts of others.",
   authScopes: { authenticated: true },
 })
 builder.mutationType({

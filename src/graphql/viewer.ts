@@ -9,7 +9,7 @@ interface Viewer {
   readonly workspaceName: string
   readonly tokenName: string
   readonly role: Role
-  readonly isOperator: boolean
+  readonly isTajo: boolean
 }
 
 const ViewerType = builder.objectRef<Viewer>('Viewer').implement({
@@ -20,7 +20,7 @@ const ViewerType = builder.objectRef<Viewer>('Viewer').implement({
       description: 'The name of the token. What it does is audited under this name.',
     }),
     role: t.expose('role', { type: RoleEnum, description: 'What it may do.' }),
-    isOperator: t.exposeBoolean('isOperator', {
+    isTajo: t.exposeBoolean('isTajo', {
       description:
         "Whether the token is of Tajo's operators: then it sees the alerts for them, of all workspaces.",
     }),
@@ -32,9 +32,9 @@ builder.queryField('viewer', (t) =>
     type: ViewerType,
     description: 'Who asks.',
     resolve: async (_root, _args, context) => {
-      const { workspaceId, tokenName, role, isOperator } = getActor(context)
+      const { workspaceId, tokenName, role, isTajo } = getActor(context)
       const workspaceName = await findWorkspaceName(context.parts.database, workspaceId)
-      return { workspaceName: workspaceName ?? '', tokenName, role, isOperator }
+      return { workspaceName: workspaceName ?? '', tokenName, role, isTajo }
     },
   }),
 )

@@ -76,7 +76,7 @@ export async function acknowledge(
   alertId: string,
   by: {
     readonly workspaceId: string
-    readonly isOperator: boolean
+    readonly isTajo: boolean
     /** The name of the token. */
     readonly tokenName: string
   },
@@ -87,7 +87,7 @@ export async function acknowledge(
       from alert
       where id = ${alertId}::uuid
         and ((audience = 'workspace' and workspace_id = ${by.workspaceId}::uuid)
-             or (audience = 'tajo' and ${by.isOperator}::boolean))
+             or (audience = 'tajo' and ${by.isTajo}::boolean))
     ),
     acknowledged as (
       update alert

@@ -40,7 +40,7 @@ export const accessToken = pgTable(
     /** What it may do in its workspace. */
     role: text('role').$type<Role>().notNull(),
     /** It is of Tajo's operators, who see what concerns them across workspaces. */
-    isOperator: boolean('is_operator').notNull().default(false),
+    isTajo: boolean('is_operator').notNull().default(false),
     createdAt: instant('created_at').notNull().defaultNow(),
     expiresAt: instant('expires_at'),
     revokedAt: instant('revoked_at'),

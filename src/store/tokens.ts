@@ -14,7 +14,7 @@ export interface NewToken {
   readonly tokenHash: string
   /** Null: it does not expire. */
   readonly expiresAt: Instant | null
-  readonly isOperator: boolean
+  readonly isTajo: boolean
 }
 
 export interface FoundToken {
@@ -22,7 +22,7 @@ export interface FoundToken {
   readonly workspaceId: string
   readonly name: string
   readonly role: Role
-  readonly isOperator: boolean
+  readonly isTajo: boolean
   readonly isExpired: boolean
   readonly isRevoked: boolean
 }
@@ -62,7 +62,7 @@ function selectTokens(handle: Handle) {
       workspaceId: accessToken.workspaceId,
       name: accessToken.name,
       role: accessToken.role,
-      isOperator: accessToken.isOperator,
+      isTajo: accessToken.isTajo,
       isExpired: sql<boolean>`coalesce(${accessToken.expiresAt} <= now(), false)`,
       isRevoked: sql<boolean>`${accessToken.revokedAt} is not null`,
     })

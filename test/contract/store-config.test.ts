@@ -93,7 +93,7 @@ describe.each(DATABASE_KINDS)('the configuration on %s', (kind) => {
         workspaceId: first.workspaceId,
         name: 'first',
         role: 'admin',
-        isOperator: true,
+        isTajo: true,
         isExpired: false,
         isRevoked: false,
       })

@@ -138,7 +138,7 @@ describe.runIf(HAS_REDIS)('processes that send alerts', { timeout: TIMEOUT_MS },
     const made = startScript('src/main.ts', environment, [
       'create-workspace',
       'Operations',
-      '--operator',
+      '--tajo',
     ])
     const token = await made.find(/Token, shown once: (\S+)/)
     expect(await made.exited).toBe(0)
@@ -147,12 +147,10 @@ describe.runIf(HAS_REDIS)('processes that send alerts', { timeout: TIMEOUT_MS },
       const { viewer } = await createApiClient({ address, token: who }).request(ViewerQuery, {})
       return viewer
     }
-    expect(await see(token)).toMatchObject({ workspaceName: 'Operations', isOperator: true })
-    expect(await see(deployment.token)).toMatchObject({ isOperator: false })
-    const refused = startScript('src/main.ts', environment, ['create-workspace', '--operator'])
+    expect(await see(token)).toMatchObject({ workspaceName: 'Operations', isTajo: true })
+    expect(await see(deployment.token)).toMatchObject({ isTajo: false })
+    const refused = startScript('src/main.ts', environment, ['create-workspace', '--tajo'])
     expect(await refused.exited).toBe(1)
-    expect(refused.output()).toBe(
-      'Usage: main.js, or: main.js create-workspace NAME [--operator].\n',
-    )
+    expect(refused.output()).toBe('Usage: main.js, or: main.js create-workspace NAME [--tajo].\n')
   })
 })

@@ -24,7 +24,7 @@ const idOf = ({ id }: { readonly id: string }) => encodeGlobalId('Alert', id)
 
 async function makeOperator(api: TestApi): Promise<Workspace> {
   const workspace = await api.makeWorkspace()
-  const wanted = { name: 'operator', isOperator: true }
+  const wanted = { name: 'operator', isTajo: true }
   const { token, tokenId } = await makeToken(api.database, workspace.workspaceId, wanted)
   return { ...workspace, token, tokenId, client: api.client(token) }
 }
@@ -155,8 +155,8 @@ describe('alerts', () => {
     expect(await countDeeds(api(), forTajo)).toMatchObject([
       { workspaceId: operator.workspaceId, actor: 'operator' },
     ])
-    expect((await operator.client.request(ViewerQuery, {})).viewer.isOperator).toBe(true)
-    expect((await one.client.request(ViewerQuery, {})).viewer.isOperator).toBe(false)
+    expect((await operator.client.request(ViewerQuery, {})).viewer.isTajo).toBe(true)
+    expect((await one.client.request(ViewerQuery, {})).viewer.isTajo).toBe(false)
   })
 })
 

@@ -32,7 +32,7 @@ describe('a token', () => {
       workspaceName: mine.name,
       tokenName: 'test',
       role: 'ADMIN',
-      isOperator: false,
+      isTajo: false,
     })
     expect(viewer.workspaceName).not.toBe(other.name)
   })

@@ -76,7 +76,7 @@ describe('a token that an admin makes', () => {
       {
         ...{ action: 'createToken', actor: 'test', subjectType: 'ACCESS_TOKEN' },
         subject: { __typename: 'AccessToken' },
-        after: { name: 'night script', role: 'operator', expiresAt: null, isOperator: false },
+        after: { name: 'night script', role: 'operator', expiresAt: null, isTajo: false },
       },
     ])
     expect(await audited({ actor: 'night script' })).toMatchObject([{ action: 'runSync' }])

@@ -40,7 +40,7 @@ export function createPerson(database: Database, harness: EngineHarness, sync: S
     tokenId: newId(),
     tokenName: 'test',
     role: 'admin',
-    isOperator: false,
+    isTajo: false,
   }
   return {
     pause: () => pauseSync(context, actor, { syncId, reason: 'Maintenance.' }),

@@ -272,7 +272,7 @@ export function actingFor(database: Database, sync: SeededSync): [CommandContext
     tokenId: newId(),
     tokenName: 'test',
     role: 'admin',
-    isOperator: false,
+    isTajo: false,
   } as const
   return [{ ...shared, database }, actor]
 }

@@ -92,13 +92,13 @@ export type Alert = Node & {
   sync?: Maybe<Sync>;
   /** What happened, in a few words. */
   title: Scalars['String']['output'];
-  /** The workspace it is about. For operators it may be another one than theirs. */
+  /** The workspace it is about. For Tajo's operators it may be another one than theirs. */
   workspaceName: Scalars['String']['output'];
 };
 
 /** Whom an alert is for. */
 export type AlertAudience =
-  /** Tajo's operators, who see it with an operator's token. */
+  /** Tajo's operators, who see it with a token of Tajo's. */
   | 'TAJO'
   /** The people of the workspace. */
   | 'WORKSPACE';
@@ -980,10 +980,10 @@ export type PublishSyncInput = {
 /** What the mutation did, or why it was refused. A refusal changed nothing. */
 export type PublishSyncResult = ChangedMeanwhile | ChangedSync | Forbidden | InvalidInput | NotFound | SyncStillPausing;
 
-/** What can be read. Everything is of the workspace that the token opens; an operator's token sees alerts of others. */
+/** What can be read. Everything is of the workspace that the token opens; a token of Tajo's sees alerts of others. */
 export type Query = {
   __typename?: 'Query';
-  /** The alerts that are meant for who asks, newest first: those of the workspace; with an operator's token those for Tajo besides, of all workspaces. */
+  /** The alerts that are meant for who asks, newest first: those of the workspace; with a token of Tajo's those for Tajo besides, of all workspaces. */
   alerts: QueryAlertsConnection;
   /** What was changed in the workspace, by whom and why, newest first. */
   auditEntries: QueryAuditEntriesConnection;
@@ -1014,7 +1014,7 @@ export type Query = {
 };
 
 
-/** What can be read. Everything is of the workspace that the token opens; an operator's token sees alerts of others. */
+/** What can be read. Everything is of the workspace that the token opens; a token of Tajo's sees alerts of others. */
 export type QueryAlertsArgs = {
   after?: InputMaybe<Scalars['String']['input']>;
   before?: InputMaybe<Scalars['String']['input']>;
@@ -1024,7 +1024,7 @@ export type QueryAlertsArgs = {
 };
 
 
-/** What can be read. Everything is of the workspace that the token opens; an operator's token sees alerts of others. */
+/** What can be read. Everything is of the workspace that the token opens; a token of Tajo's sees alerts of others. */
 export type QueryAuditEntriesArgs = {
   after?: InputMaybe<Scalars['String']['input']>;
   before?: InputMaybe<Scalars['String']['input']>;
@@ -1034,7 +1034,7 @@ export type QueryAuditEntriesArgs = {
 };
 
 
-/** What can be read. Everything is of the workspace that the token opens; an operator's token sees alerts of others. */
+/** What can be read. Everything is of the workspace that the token opens; a token of Tajo's sees alerts of others. */
 export type QueryConnectionsArgs = {
   after?: InputMaybe<Scalars['String']['input']>;
   before?: InputMaybe<Scalars['String']['input']>;
@@ -1043,13 +1043,13 @@ export type QueryConnectionsArgs = {
 };
 
 
-/** What can be read. Everything is of the workspace that the token opens; an operator's token sees alerts of others. */
+/** What can be read. Everything is of the workspace that the token opens; a token of Tajo's sees alerts of others. */
 export type QueryCursorResetPreviewArgs = {
   syncId: Scalars['ID']['input'];
 };
 
 
-/** What can be read. Everything is of the workspace that the token opens; an operator's token sees alerts of others. */
+/** What can be read. Everything is of the workspace that the token opens; a token of Tajo's sees alerts of others. */
 export type QueryFailuresArgs = {
   after?: InputMaybe<Scalars['String']['input']>;
   before?: InputMaybe<Scalars['String']['input']>;
@@ -1059,19 +1059,19 @@ export type QueryFailuresArgs = {
 };
 
 
-/** What can be read. Everything is of the workspace that the token opens; an operator's token sees alerts of others. */
+/** What can be read. Everything is of the workspace that the token opens; a token of Tajo's sees alerts of others. */
 export type QueryNodeArgs = {
   id: Scalars['ID']['input'];
 };
 
 
-/** What can be read. Everything is of the workspace that the token opens; an operator's token sees alerts of others. */
+/** What can be read. Everything is of the workspace that the token opens; a token of Tajo's sees alerts of others. */
 export type QueryRunArgs = {
   id: Scalars['ID']['input'];
 };
 
 
-/** What can be read. Everything is of the workspace that the token opens; an operator's token sees alerts of others. */
+/** What can be read. Everything is of the workspace that the token opens; a token of Tajo's sees alerts of others. */
 export type QueryRunsArgs = {
   after?: InputMaybe<Scalars['String']['input']>;
   before?: InputMaybe<Scalars['String']['input']>;
@@ -1081,7 +1081,7 @@ export type QueryRunsArgs = {
 };
 
 
-/** What can be read. Everything is of the workspace that the token opens; an operator's token sees alerts of others. */
+/** What can be read. Everything is of the workspace that the token opens; a token of Tajo's sees alerts of others. */
 export type QuerySchedulePreviewArgs = {
   after: Scalars['DateTime']['input'];
   first?: InputMaybe<Scalars['Int']['input']>;
@@ -1089,13 +1089,13 @@ export type QuerySchedulePreviewArgs = {
 };
 
 
-/** What can be read. Everything is of the workspace that the token opens; an operator's token sees alerts of others. */
+/** What can be read. Everything is of the workspace that the token opens; a token of Tajo's sees alerts of others. */
 export type QuerySyncArgs = {
   id: Scalars['ID']['input'];
 };
 
 
-/** What can be read. Everything is of the workspace that the token opens; an operator's token sees alerts of others. */
+/** What can be read. Everything is of the workspace that the token opens; a token of Tajo's sees alerts of others. */
 export type QuerySyncsArgs = {
   after?: InputMaybe<Scalars['String']['input']>;
   before?: InputMaybe<Scalars['String']['input']>;
@@ -1104,7 +1104,7 @@ export type QuerySyncsArgs = {
 };
 
 
-/** What can be read. Everything is of the workspace that the token opens; an operator's token sees alerts of others. */
+/** What can be read. Everything is of the workspace that the token opens; a token of Tajo's sees alerts of others. */
 export type QueryTokensArgs = {
   after?: InputMaybe<Scalars['String']['input']>;
   before?: InputMaybe<Scalars['String']['input']>;
@@ -1998,7 +1998,7 @@ export type UpdateSyncResult = ChangedMeanwhile | ChangedSync | Forbidden | Inva
 export type Viewer = {
   __typename?: 'Viewer';
   /** Whether the token is of Tajo's operators: then it sees the alerts for them, of all workspaces. */
-  isOperator: Scalars['Boolean']['output'];
+  isTajo: Scalars['Boolean']['output'];
   /** What it may do. */
   role: Role;
   /** The name of the token. What it does is audited under this name. */
@@ -2086,7 +2086,7 @@ export type ReconnectConnectionMutation = { __typename?: 'Mutation', reconnectCo
 export type ViewerQueryVariables = Exact<{ [key: string]: never; }>;
 
 
-export type ViewerQuery = { __typename?: 'Query', viewer: { __typename?: 'Viewer', workspaceName: string, tokenName: string, role: Role, isOperator: boolean } };
+export type ViewerQuery = { __typename?: 'Query', viewer: { __typename?: 'Viewer', workspaceName: string, tokenName: string, role: Role, isTajo: boolean } };
 
 export type SyncQueryVariables = Exact<{
   id: Scalars['ID']['input'];
@@ -2981,7 +2981,7 @@ export const ViewerDocument = new TypedDocumentString(`
     workspaceName
     tokenName
     role
-    isOperator
+    isTajo
   }
 }
     `) as unknown as TypedDocumentString<ViewerQuery, ViewerQueryVariables>;

@@ -12,7 +12,7 @@ import { type KeysetPage, keysetOrder, keysetRange } from './keyset.ts'
 /** Who looks. */
 export interface AlertViewer {
   readonly workspaceId: string
-  readonly isOperator: boolean
+  readonly isTajo: boolean
 }
 
 export interface AlertFilter {
@@ -108,9 +108,9 @@ function selectAlerts(handle: Handle) {
     .innerJoin(workspace, eq(workspace.id, alert.workspaceId))
 }
 
-function isSeenBy({ workspaceId, isOperator }: AlertViewer): SQL | undefined {
+function isSeenBy({ workspaceId, isTajo }: AlertViewer): SQL | undefined {
   return or(
     and(eq(alert.audience, 'workspace'), eq(alert.workspaceId, workspaceId)),
-    isOperator ? eq(alert.audience, 'tajo') : undefined,
+    isTajo ? eq(alert.audience, 'tajo') : undefined,
   )
 }
