@@ -112,10 +112,7 @@ function judgeRecord(
 
 /** Something else was sent in its place since, and may stand there now. */
 function isAnotherSent({ source, leftIntents }: PageFacts, record: PreparedRecord): boolean {
-  return (
-    leftIntents.isDoubtful(record) ||
-    (record.kind === 'sendable' && leftIntents.isOtherUnanswered(record, source.page.pageDigest))
-  )
+  return record.kind === 'sendable' && leftIntents.isOtherUnanswered(record, source.page.pageDigest)
 }
 
 function judgeUnsendable({ source, leftIntents }: PageFacts, record: UnsendableRecord): Verdict {

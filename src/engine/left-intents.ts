@@ -44,6 +44,8 @@ export interface LeftBehind {
 
 export class LeftIntents {
   readonly #doubtful = new Set<string>()
+  /** Record digests by place. */
+  readonly #inDoubt = new Map<string, string[]>()
   /** By each of their names. */
   readonly #inFlight = new Map<string, InFlight[]>()
   readonly #ofPage = new Map<string, InFlight[]>()
@@ -52,10 +54,12 @@ export class LeftIntents {
   constructor(intents: readonly LeftIntent[], loadedAtMs: number) {
     for (const intent of intents) {
       for (const [index, hashes] of namesOf(intent).entries()) {
+        const inFlight = toInFlight(intent, { index, hashes, loadedAtMs })
         if (intent.deliveryClass === 'none') {
           hashes.forEach(this.#doubtful.add, this.#doubtful)
+          append(this.#inDoubt, placeOf(inFlight), inFlight.recordDigest)
         } else {
-          this.#note(hashes, toInFlight(intent, { index, hashes, loadedAtMs }))
+          this.#note(hashes, inFlight)
         }
       }
     }
@@ -92,14 +96,14 @@ export class LeftIntents {
     )
   }
 
-  /** The same of another content: whatever is answered now, that may have been written. */
+  /** The same of another content, also in doubt: whatever is known of this one, that may have been written since. */
   isOtherUnanswered(record: SentRecord, pageDigest: string): boolean {
-    return this.#find(record).some(
-      (sent) =>
-        sent.pageDigest === pageDigest &&
-        sent.position === record.position &&
-        sent.recordDigest !== record.recordDigest,
-    )
+    const { position, recordDigest } = record
+    const sent = this.#find(record)
+      .filter((each) => each.pageDigest === pageDigest && each.position === position)
+      .map((each) => each.recordDigest)
+    const inDoubt = this.#inDoubt.get(placeOf({ pageDigest, position })) ?? []
+    return [...sent, ...inDoubt].some((digest) => digest !== recordDigest)
   }
 
   /** What was sent from the page and does not stand in its place any more. */
@@ -156,12 +160,16 @@ function namesOf(intent: LeftIntent): string[][] {
   )
 }
 
-function append(lists: Map<string, InFlight[]>, key: string, inFlight: InFlight): void {
+function placeOf(place: Pick<InFlight, 'pageDigest' | 'position'>): string {
+  return `${place.pageDigest} ${place.position}`
+}
+
+function append<Item>(lists: Map<string, Item[]>, key: string, item: Item): void {
   const list = lists.get(key)
   if (list) {
-    list.push(inFlight)
+    list.push(item)
   } else {
-    lists.set(key, [inFlight])
+    lists.set(key, [item])
   }
 }
 

@@ -150,9 +150,6 @@ function judge(
   /** The record digest that was delivered in its place. */
   completed: string | undefined,
 ): Verdict | null {
-  if (leftIntents.isDoubtful(record)) {
-    return { disposition: 'inDoubt', state: 'redriving', reason: null }
-  }
   if (
     record.kind === 'sendable' &&
     record.recordDigest === completed &&
@@ -160,6 +157,9 @@ function judge(
     !leftIntents.isOtherUnanswered(record, one.pageDigest)
   ) {
     return { disposition: 'replayed', state: 'delivered', reason: null }
+  }
+  if (leftIntents.isDoubtful(record)) {
+    return { disposition: 'inDoubt', state: 'redriving', reason: null }
   }
   if (record.kind === 'unsendable') {
     return toRejection(record, leftIntents.isUnanswered(record, one.pageDigest))

@@ -128,7 +128,13 @@ export interface ClaimOptions {
 /** Workspaces that one claim looks at. */
 const MAX_WORKSPACES_PER_CLAIM = 50
 
+/** Of all that one claim looks at, others may have taken everything since it began to look. */
+const MAX_CLAIM_TRIES = 3
+
+type NothingClaimed = { readonly runId: null; readonly isAnyDue: boolean }
+
 type ClaimRow = ProgressRow & {
+  readonly isAnyDue: boolean
   readonly publicationId: string | null
   readonly syncStatus: SyncStatus
   readonly currentPublicationId: string | null
@@ -147,8 +153,22 @@ type ClaimRow = ProgressRow & {
  * `for share of sync` makes a pause that commits meanwhile take effect inside the claim.
  */
 export async function claimRuns(db: Handle, options: ClaimOptions): Promise<readonly ClaimedRun[]> {
-  const { workerId, slots, afterWorkspaceId } = options
-  const rows = await db.rows<ClaimRow>(sql`/* runs.claimRuns */
+  for (let tries = 1; ; tries += 1) {
+    const rows = await claimOnce(db, options)
+    const claimed = rows.filter((row): row is ClaimRow => row.runId !== null)
+    const isOvertaken = claimed.length === 0 && rows.some(({ isAnyDue }) => isAnyDue)
+    if (!isOvertaken || tries === MAX_CLAIM_TRIES) {
+      return claimed.map(toClaimedRun)
+    }
+  }
+}
+
+/** One row with nothing but `isAnyDue` where nothing could be claimed. */
+function claimOnce(
+  db: Handle,
+  { workerId, slots, afterWorkspaceId }: ClaimOptions,
+): Promise<readonly (ClaimRow | NothingClaimed)[]> {
+  return db.rows<ClaimRow | NothingClaimed>(sql`/* runs.claimRuns */
     with recursive due_workspace (workspace_id) as (
       (select workspace_id
        from run
@@ -211,12 +231,14 @@ export async function claimRuns(db: Handle, options: ClaimOptions): Promise<read
            run.sync_status as "syncStatus", run.current_publication_id as "currentPublicationId",
            run.reached, run.claims, run.attempts_spent as "attemptsSpent",
            run.attempt_allowance as "attemptAllowance", run.first_sends as "firstSends",
-           run.first_sends_rejected as "firstSendsRejected", version.config
-    from claimed as run
+           run.first_sends_rejected as "firstSendsRejected", version.config,
+           asked.is_any_due as "isAnyDue"
+    from (select exists (select from due_workspace where workspace_id is not null) as is_any_due)
+      as asked
+    left join claimed as run on true
     left join publication on publication.id = run.publication_id
     left join sync_version as version
       on version.sync_id = run.sync_id and version.digest = publication.version_digest`)
-  return rows.map(toClaimedRun)
 }
 
 function toClaimedRun(row: ClaimRow): ClaimedRun {
