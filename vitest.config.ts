@@ -4,20 +4,17 @@ import { LongestFirst } from './test/support/longest-first.ts'
 
 const require = createRequire(import.meta.url)
 
-/** What has a form of its own in `npm test`, or is left out there; `npm run test:exhaustive` plays all of it. */
-const INTERLEAVINGS = 'test/chaos/interleavings.test.ts'
-const EXHAUSTIVE = [INTERLEAVINGS, 'test/engine/interruptions.test.ts']
+/** `npm run test:exhaustive` runs them, `npm test` does not: they take too long. */
+const LEFT_OUT = ['test/chaos/interleavings.test.ts', 'test/e2e/demo-control.test.ts']
+/** Of these `npm test` runs a part. */
+const SHORTENED = ['test/contract/store-pairs.test.ts', 'test/engine/interruptions.test.ts']
 
 export default defineConfig(({ mode }) => ({
   // The runner would load graphql twice (as a module and through require), and it refuses to mix its copies.
   resolve: { alias: [{ find: /^graphql$/, replacement: require.resolve('graphql') }] },
   test: {
-    include: mode === 'exhaustive' ? EXHAUSTIVE : ['test/**/*.test.ts'],
-    exclude: [
-      'test/bench/**',
-      'node_modules/**',
-      ...(mode === 'exhaustive' ? [] : [INTERLEAVINGS]),
-    ],
+    include: mode === 'exhaustive' ? [...LEFT_OUT, ...SHORTENED] : ['test/**/*.test.ts'],
+    exclude: ['test/bench/**', 'node_modules/**', ...(mode === 'exhaustive' ? [] : LEFT_OUT)],
     provide: { isExhaustive: mode === 'exhaustive' },
     globalSetup: ['test/support/global-setup.ts'],
     reporters: ['default', './test/support/closing-line-reporter.ts'],
