@@ -5,7 +5,7 @@ import type { Role } from '../domain/role.ts'
 import type { Instant } from '../runtime/clock.ts'
 import { sha256 } from '../runtime/hash.ts'
 import type { IdSource, Random } from '../runtime/random.ts'
-import { auditMachineDeed } from '../store/audit.ts'
+import { auditMachineDeed, isMachineName } from '../store/audit.ts'
 import type { Database, Handle } from '../store/database.ts'
 import { insertToken } from '../store/tokens.ts'
 import { recordDeed } from './audit-trail.ts'
@@ -74,6 +74,14 @@ export async function createToken(
     const { name, role, expiresAt } = input
     const problems = [
       ...checkText('name', name, MAX_NAME_LENGTH),
+      ...(isMachineName(name)
+        ? [
+            {
+              field: 'name',
+              reason: 'In the audit trail it stands for machines: choose another one.',
+            },
+          ]
+        : []),
       ...(expiresAt !== null && expiresAt <= context.clock.now()
         ? [{ field: 'expiresAt', reason: 'It must lie in the future.' }]
         : []),

@@ -265,10 +265,12 @@ const UNTOLD_SLOT_WAIT_MS = 60 * MINUTE_MS
 
 /** What becomes of a slot for which {@link decideTick} has thrown. */
 export function decideUntold(facts: {
-  readonly slotMs: number
   readonly nowMs: number
+  /** When this process first left it to the others; null: it sees it for the first time. */
+  readonly leftMs: number | null
 }): { readonly kind: 'leave' } | { readonly kind: 'refuse'; readonly nextSlotMs: number } {
-  return facts.nowMs - facts.slotMs < UNTOLD_SLOT_GRACE_MS
+  // Not by how long it is due: after an outage the others may be starting, too.
+  return facts.leftMs === null || facts.nowMs - facts.leftMs < UNTOLD_SLOT_GRACE_MS
     ? { kind: 'leave' }
     : // It is due so much before it is refused.
       { kind: 'refuse', nextSlotMs: facts.nowMs + UNTOLD_SLOT_WAIT_MS - UNTOLD_SLOT_GRACE_MS }

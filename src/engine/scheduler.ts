@@ -36,16 +36,16 @@ export interface SchedulerOptions extends RoundsOptions, BreakerParts {
 interface Plan {
   readonly fired: readonly FiredSlot[]
   readonly refused: readonly RefusedSlot[]
-  /** By their syncs, what keeps this process from telling them. */
-  readonly left: ReadonlyMap<string, unknown>
+  /** Left to others, with what keeps this process from telling them. */
+  readonly left: readonly { readonly slot: DueSlot; readonly error: unknown }[]
 }
 
 /** Slots that one statement fires; their syncs are held for as long as it takes. */
 const SLOTS_PER_LOOK = 200
 
 export class Scheduler extends DueRounds<SchedulerOptions> {
-  /** Syncs whose slots the look before left to others: of these is told once, and not each second. */
-  #left: ReadonlySet<string> = new Set()
+  /** Slots that the look before left to others, by their syncs, and since when: of these is told once, and not each second. */
+  #left: ReadonlyMap<string, { readonly slotMs: number; readonly leftMs: number }> = new Map()
 
   constructor(options: SchedulerOptions) {
     super('scheduler', options)
@@ -53,7 +53,7 @@ export class Scheduler extends DueRounds<SchedulerOptions> {
 
   protected async round(signal: AbortSignal, now: Instant | null): Promise<void> {
     let after: DueSlot | null = null
-    const allLeft = new Set<string>()
+    const allLeft = new Map<string, { readonly slotMs: number; readonly leftMs: number }>()
     do {
       const due: readonly DueSlot[] = await listDueSlots(this.options.database, {
         limit: SLOTS_PER_LOOK,
@@ -61,9 +61,11 @@ export class Scheduler extends DueRounds<SchedulerOptions> {
         after,
       })
       const { fired, refused, left } = this.#plan(due)
-      for (const [syncId, error] of left) {
-        allLeft.add(syncId)
-        if (!this.#left.has(syncId)) {
+      for (const { slot, error } of left) {
+        const { syncId, slotMs } = slot
+        const leftMs = this.#leftSince(slot)
+        allLeft.set(syncId, { slotMs, leftMs: leftMs ?? slot.nowMs })
+        if (leftMs === null) {
           this.options.logger.warn('schedule.left', { syncId }, error)
         }
       }
@@ -78,7 +80,7 @@ export class Scheduler extends DueRounds<SchedulerOptions> {
   #plan(due: readonly DueSlot[]): Plan {
     const fired: FiredSlot[] = []
     const refused: RefusedSlot[] = []
-    const left = new Map<string, unknown>()
+    const left: { slot: DueSlot; error: unknown }[] = []
     for (const slot of due) {
       const { syncId, slotMs, missingTool } = slot
       const asked = { runId: this.options.ids.next(), syncId, slotMs }
@@ -91,9 +93,9 @@ export class Scheduler extends DueRounds<SchedulerOptions> {
           refused.push({ ...asked, ...tick, failure: told })
         }
       } catch (error) {
-        const decision = decideUntold(slot)
+        const decision = decideUntold({ nowMs: slot.nowMs, leftMs: this.#leftSince(slot) })
         if (decision.kind === 'leave') {
-          left.set(syncId, error)
+          left.push({ slot, error })
           continue
         }
         this.options.logger.error('schedule.not_told', { syncId }, error)
@@ -102,6 +104,12 @@ export class Scheduler extends DueRounds<SchedulerOptions> {
       }
     }
     return { fired, refused, left }
+  }
+
+  /** Null: this process has not left it to the others yet. */
+  #leftSince({ syncId, slotMs }: DueSlot): number | null {
+    const left = this.#left.get(syncId)
+    return left?.slotMs === slotMs ? left.leftMs : null
   }
 
   /** Each in a transaction of its own, after those that start a run: the breaker ends it after a few of them. */

@@ -1,5 +1,6 @@
 /** The audit trail: every change of state, by a person or a machine. */
 import { InvalidInput } from '../commands/refusals.ts'
+import { includesRole } from '../domain/role.ts'
 import type { AuditSubject } from '../store/audit.ts'
 import {
   type AuditFilter,
@@ -82,18 +83,26 @@ const AuditEntryType = builder.objectRef<HistoricAuditEntry>('AuditEntry').imple
       description: 'What was changed, as it is now; null for what cannot be asked for.',
       resolve: (entry, _args, context) => findSubject(entry, context),
     }),
-    before: t.expose('before', {
+    before: t.field({
       type: 'JSON',
       nullable: true,
-      description: 'What it was before, as far as it was changed; null: nothing.',
+      description:
+        'What it was before, as far as it was changed; null: nothing. Of a token only an `ADMIN` is told.',
+      resolve: (entry, _args, context) => (mayBeTold(entry, context) ? entry.before : null),
     }),
-    after: t.expose('after', {
+    after: t.field({
       type: 'JSON',
       nullable: true,
-      description: 'What it is since; null: nothing that could be told.',
+      description:
+        'What it is since; null: nothing that could be told. Of a token only an `ADMIN` is told.',
+      resolve: (entry, _args, context) => (mayBeTold(entry, context) ? entry.after : null),
     }),
   }),
 })
+
+function mayBeTold(entry: HistoricAuditEntry, context: ApiContext): boolean {
+  return subjectTypeOf(entry) !== 'access_token' || includesRole(getActor(context).role, 'admin')
+}
 
 function subjectTypeOf({ subjectType }: HistoricAuditEntry): AuditSubject {
   return subjectType as AuditSubject

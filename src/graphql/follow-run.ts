@@ -31,7 +31,7 @@ export interface FollowOptions {
   readonly keepAliveMs: number
   /** Reads where the run stands. Its error ends the stream. */
   readSnapshot(): Promise<ToldProgress>
-  /** Throws when the one who listens may not any more. Asked while the stream is idle. */
+  /** Throws when the one who listens may not any more. Asked as often as an idle stream gets a keep-alive, also of a busy one. */
   assertAllowed(): Promise<void>
 }
 
@@ -42,6 +42,14 @@ export function followRun(options: FollowOptions): AsyncIterableIterator<RunEven
 async function follow(options: FollowOptions, push: Push<RunEvent>, stop: Stop): Promise<void> {
   const { bus, runId } = options
   const newest = new NewestProgress()
+  let allowedAtMs = options.clock.monotonicMs()
+  const assertAllowed = async () => {
+    const nowMs = options.clock.monotonicMs()
+    if (nowMs - allowedAtMs >= options.keepAliveMs) {
+      await options.assertAllowed()
+      allowedAtMs = nowMs
+    }
+  }
   let hasLeft = false
   void stop.then(() => {
     hasLeft = true
@@ -55,6 +63,7 @@ async function follow(options: FollowOptions, push: Push<RunEvent>, stop: Stop):
     newest.requireSnapshot()
     while (!hasLeft) {
       const event = await nextEvent(options, newest)
+      await assertAllowed()
       if (event && !hasLeft) {
         await push(event)
       }
@@ -82,7 +91,6 @@ async function nextEvent(options: FollowOptions, newest: NewestProgress): Promis
   if (await newest.wait(clock, keepAliveMs)) {
     return null
   }
-  await options.assertAllowed()
   newest.offer(await options.readSnapshot(), runId)
   const missed = newest.take()
   return missed ? { kind: 'progress', ...missed } : { kind: 'keepAlive' }

@@ -158,6 +158,15 @@ export async function serveChannel(db: Handle, channel: AlertChannel): Promise<n
       union all
       select since from alert_channel where name = ${channel} and not exists (select from served)
     ),
+    revived as (
+      update alert_notice as notice
+      set given_up_at = null, tries = 0, created_at = now(), due_at = now()
+      from alert, served
+      where served.since > now() - interval '1 second' and notice.channel = ${channel} and notice.event = 'opened'
+        and notice.given_up_at is not null and alert.id = notice.alert_id
+        and alert.closed_at is null
+      returning notice.alert_id
+    ),
     opened as (
       insert into alert_notice (alert_id, event, channel)
       select alert.id, 'opened', ${channel}
@@ -179,7 +188,8 @@ export async function serveChannel(db: Handle, channel: AlertChannel): Promise<n
       on conflict (alert_id, event, channel) do nothing
       returning alert_id
     )
-    select ((select count(*) from opened) + (select count(*) from closed))::integer as written`)
+    select ((select count(*) from opened) + (select count(*) from closed)
+            + (select count(*) from revived))::integer as written`)
   return row?.written ?? 0
 }
 

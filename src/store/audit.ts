@@ -33,6 +33,11 @@ export interface NewAuditEntry {
 /** Who acted where nobody did: a watchman, or whoever runs the deployment at its console. */
 const MACHINE = 'tajo'
 
+/** Whether a person under this name could pass for a machine. */
+export function isMachineName(name: string): boolean {
+  return name.trim().toLowerCase() === MACHINE
+}
+
 export async function insertAuditEntry(tx: Handle, entry: NewAuditEntry): Promise<void> {
   await tx.orm.insert(auditEntry).values(entry)
 }

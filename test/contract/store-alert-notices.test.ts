@@ -239,6 +239,23 @@ describe.each(DATABASE_KINDS)('notices on %s', (kind) => {
       expect(await tellsOf(open)).toEqual(['opened email', 'opened log'])
     })
 
+    it('that was gone for days and comes back are given up no more for what is still open', async () => {
+      await serveChannel(database(), 'email')
+      const [open, over] = [
+        await raise(database(), {}, ['email']),
+        await raise(database(), {}, ['email']),
+      ]
+      await passTime(database(), 4 * DAY_MS)
+      await passTimeOfChannels(database(), 4 * DAY_MS)
+      expect(await abandonNotices(database())).toEqual([{ channel: 'email', notices: 2 }])
+      await database().rows(sql`update alert set closed_at = now() - interval '4 days',
+        closing = 'It is over.' where id = ${over.id}`)
+      expect(await serveChannel(database(), 'email')).toBe(1)
+      expect(await listNotices(database(), open)).toMatchObject([{ isGivenUp: false }])
+      expect(await listNotices(database(), over)).toMatchObject([{ isGivenUp: true }])
+      expect(await serveChannel(database(), 'email')).toBe(0)
+    })
+
     it('are written once, however many serve it at the same moment', async () => {
       await serveChannel(database(), 'email')
       const alerts = await Promise.all(

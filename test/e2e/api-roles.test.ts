@@ -7,6 +7,7 @@ import {
   isNonNullType,
 } from 'graphql'
 import { describe, expect, it } from 'vitest'
+import { AuditEntriesQuery } from '../../src/client/audit-documents.ts'
 import { NodeQuery, ViewerQuery } from '../../src/client/documents.ts'
 import { TokensQuery } from '../../src/client/token-documents.ts'
 import { includesRole, ROLES, type Role } from '../../src/domain/role.ts'
@@ -129,6 +130,10 @@ describe('a role', () => {
     expect((await client.request(ViewerQuery, {})).viewer.role).toBe(role.toUpperCase())
     const listed = await client.request(TokensQuery, {}).catch((error: unknown) => error)
     const id = encodeGlobalId('AccessToken', tokenId)
+    const { auditEntries } = await client.request(AuditEntriesQuery, { filter: { subjectId: id } })
+    const [made] = auditEntries.edges.map((edge) => edge.node)
+    expect(made).toMatchObject({ action: 'createToken', before: null })
+    expect(made?.after === null).toBe(role !== 'admin')
     const { node } = await client.request(NodeQuery, { id })
     if (role === 'admin') {
       expect(listed).toMatchObject({ tokens: { edges: [{}, {}] } })

@@ -115,6 +115,9 @@ describe('a token that an admin makes', () => {
     expect(await refused({ name: ' ' })).toMatchObject({
       ...{ __typename: 'InvalidInput', message: 'name: It must not be empty.' },
     })
+    expect(await refused({ name: ' Tajo' })).toMatchObject({
+      ...{ __typename: 'InvalidInput', message: expect.stringMatching(/^name: .*for machines/) },
+    })
     expect(await refused({ expiresAt: '2020-01-01T00:00:00Z' })).toMatchObject({
       ...{ __typename: 'InvalidInput', message: 'expiresAt: It must lie in the future.' },
     })

@@ -5,6 +5,7 @@ import { NO_COUNTS } from '../../src/domain/delivery.ts'
 import { progressToMessage, type RunProgress } from '../../src/domain/progress.ts'
 import { followRun, type RunEvent, type ToldProgress } from '../../src/graphql/follow-run.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
+import { createHandClock } from '../support/hand-clock.ts'
 import { createRecordingLogger } from '../support/recording-logger.ts'
 import { watchBus } from '../support/watched-bus.ts'
 
@@ -112,6 +113,31 @@ describe('following a run', () => {
     await publish({ sequence })
     expect(await nextOf('progress')).toMatchObject(told)
     await events.return?.()
+  })
+
+  it('asks whether its reader may listen also while there is always something to tell', async () => {
+    let n = 0
+    const bus = watchBus(createMemoryBus(createRecordingLogger()))
+    let isAllowed = true
+    const clock = createHandClock()
+    const events = followRun({
+      ...{ runId: 'run', bus, clock, keepAliveMs: 1_000 },
+      readSnapshot: () => Promise.resolve(FRESH),
+      assertAllowed: () =>
+        isAllowed ? Promise.resolve() : Promise.reject(new Error('Not any more.')),
+    })
+    const tell = async () => {
+      n += 1
+      await bus.publish(runChannel('run'), progressToMessage({ ...RUN, sequence: { epoch: 1, n } }))
+      await heard()
+      return await events.next()
+    }
+    await events.next()
+    isAllowed = false
+    expect(sequenceOf(await tell())).toBe(1)
+    clock.advance(1_000)
+    await expect(tell()).rejects.toThrow('Not any more.')
+    expect(bus.countListeners()).toBe(0)
   })
 
   it('ends with the error of a snapshot that cannot be read, and listens no more', async () => {

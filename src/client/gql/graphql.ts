@@ -209,11 +209,11 @@ export type AuditEntry = {
   action: Scalars['String']['output'];
   /** The name of the token that acted; `tajo`: a machine, or who runs Tajo. */
   actor: Scalars['String']['output'];
-  /** What it is since; null: nothing that could be told. */
+  /** What it is since; null: nothing that could be told. Of a token only an `ADMIN` is told. */
   after?: Maybe<Scalars['JSON']['output']>;
   /** When it was done. */
   at: Scalars['DateTime']['output'];
-  /** What it was before, as far as it was changed; null: nothing. */
+  /** What it was before, as far as it was changed; null: nothing. Of a token only an `ADMIN` is told. */
   before?: Maybe<Scalars['JSON']['output']>;
   /** Why, in the words of whoever acted; null: nobody was asked. */
   reason?: Maybe<Scalars['String']['output']>;

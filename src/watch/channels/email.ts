@@ -37,14 +37,11 @@ export function createEmailChannel(settings: EmailSettings, logger: Logger): Cha
     name: 'email',
     send: async (notice, signal) => {
       const { id, event, alert, remaining } = notice
-      const recipients = to.filter((address) => remaining?.includes(address) ?? true)
-      if (recipients.length === 0) {
-        return { kind: 'sent' } // those that remained are not to get any alerts any more
-      }
       try {
         const answer = await transport.sendMail({
           from: { name: 'tajo-sync', address: from },
-          to: recipients,
+          // Those that remain may be written in another form than here, or be of another process's settings.
+          to: [...(remaining ?? to)],
           subject: `[${event === 'closed' ? 'closed' : alert.severity}] ${alert.title}`,
           text: describe(notice),
           messageId: `<${id}@${domain}>`,
