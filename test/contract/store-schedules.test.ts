@@ -234,7 +234,11 @@ describe.each(DATABASE_KINDS)('slots on %s', (kind) => {
     })
     const sync = await seedScheduled(database())
     const logger = createRecordingLogger()
-    await createScheduler(database(), logger).runOnce(new Date(START_MS))
+    const scheduler = createScheduler(database(), logger)
+    const firstMs = new Date(START_MS).getTime()
+    await scheduler.runOnce(new Date(firstMs))
+    expect(logger.count('schedule.left')).toBe(1)
+    await scheduler.runOnce(new Date(firstMs + 5 * MINUTE_MS))
     expect(logger.count('schedule.not_told')).toBe(1)
     // It is told of as a run that has failed: see breaker-refusals.test.ts.
     expect(await runsOf(database(), broken)).toMatchObject([{ status: 'failed' }])
