@@ -257,6 +257,8 @@ export interface Tick {
  * newer time zones, its version may read what this one cannot. They look each second.
  */
 const UNTOLD_SLOT_GRACE_MS = 5 * MINUTE_MS
+/** One that has been due for so long is left to nobody: a process that starts anew each minute must not leave it for ever. */
+const UNTOLD_SLOT_LIMIT_MS = 24 * 60 * MINUTE_MS
 /**
  * How far those are apart that nobody can tell the next one of: a time zone that no machine knows, a schedule that
  * cannot be read. Long enough not to spin, short enough that the breaker tells people within a day.
@@ -265,15 +267,18 @@ const UNTOLD_SLOT_WAIT_MS = 60 * MINUTE_MS
 
 /** What becomes of a slot for which {@link decideTick} has thrown. */
 export function decideUntold(facts: {
+  readonly slotMs: number
   readonly nowMs: number
   /** When this process first left it to the others; null: it sees it for the first time. */
   readonly leftMs: number | null
 }): { readonly kind: 'leave' } | { readonly kind: 'refuse'; readonly nextSlotMs: number } {
-  // Not by how long it is due: after an outage the others may be starting, too.
-  return facts.leftMs === null || facts.nowMs - facts.leftMs < UNTOLD_SLOT_GRACE_MS
+  const { slotMs, nowMs, leftMs } = facts
+  // Not only by how long it is due: after an outage the others may be starting, too.
+  const isLeft = leftMs === null || nowMs - leftMs < UNTOLD_SLOT_GRACE_MS
+  return isLeft && nowMs - slotMs < UNTOLD_SLOT_LIMIT_MS
     ? { kind: 'leave' }
     : // It is due so much before it is refused.
-      { kind: 'refuse', nextSlotMs: facts.nowMs + UNTOLD_SLOT_WAIT_MS - UNTOLD_SLOT_GRACE_MS }
+      { kind: 'refuse', nextSlotMs: nowMs + UNTOLD_SLOT_WAIT_MS - UNTOLD_SLOT_GRACE_MS }
 }
 
 /** What firing a slot that is due means. Throws as {@link nextFire} does. */

@@ -93,7 +93,7 @@ export class Scheduler extends DueRounds<SchedulerOptions> {
           refused.push({ ...asked, ...tick, failure: told })
         }
       } catch (error) {
-        const decision = decideUntold({ nowMs: slot.nowMs, leftMs: this.#leftSince(slot) })
+        const decision = decideUntold({ ...slot, leftMs: this.#leftSince(slot) })
         if (decision.kind === 'leave') {
           left.push({ slot, error })
           continue

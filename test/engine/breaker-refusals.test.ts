@@ -176,6 +176,19 @@ describe.each(ENGINE_DATABASE_KINDS)('a slot that is refused on %s', (kind) => {
     expect(await stage().slotsOf(sync)).toMatchObject({ slotMs: firstMs + 5 * MINUTE_MS })
   })
 
+  it('is left for a day at most, also by processes that remember nothing of each other', async () => {
+    const sync = await stage().seedScheduled()
+    await database().rows(sql`update sync_schedule set schedule = '{"kind": "lunar"}'
+      where sync_id = ${sync.syncId}`)
+    const lookAnew = (hours: number) =>
+      new Scheduler(stage().shared()).runOnce(new Date(START_MS + hours * HOUR_MS))
+    await lookAnew(1)
+    await lookAnew(23)
+    expect(await stage().runsOf(sync)).toEqual([])
+    await lookAnew(24)
+    expect(await stage().runsOf(sync)).toMatchObject([{ status: 'failed' }])
+  })
+
   it('lets the slots of a paused sync rest, also where nobody can tell them', async () => {
     const sync = await stage().seedScheduled()
     await database().rows(sql`update sync_schedule set schedule = '{"kind": "lunar"}'
