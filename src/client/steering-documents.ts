@@ -108,3 +108,30 @@ export const SettleDeliveryMutation = graphql(`
     }
   }
 `)
+
+export const RetryRunsMutation = graphql(`
+  mutation RetryRuns($input: RetryRunsInput!) {
+    retryRuns(input: $input) {
+      __typename
+      ... on RetriedRuns {
+        done: status
+        started
+        items {
+          runId
+          outcome {
+            __typename
+            ...Started
+            ...Refused
+            ... on AlreadyRunning {
+              runId
+            }
+            ... on NothingToRetry {
+              latestRetryId
+            }
+          }
+        }
+      }
+      ...Refused
+    }
+  }
+`)

@@ -76,6 +76,7 @@ export class AlreadyRunning extends Refusal {
 export class SyncPaused extends Refusal {
   override readonly name = 'SyncPaused'
   readonly code = 'SYNC_PAUSED'
+  readonly isByBreaker: boolean
 
   constructor(isByBreaker: boolean) {
     super(
@@ -83,6 +84,7 @@ export class SyncPaused extends Refusal {
         ? 'The failure circuit breaker paused this sync: mend the cause and publish it again.'
         : 'This sync is paused: resume it to run it.',
     )
+    this.isByBreaker = isByBreaker
   }
 }
 
@@ -110,11 +112,13 @@ export class NotPublished extends Refusal {
 export class NothingToRetry extends Refusal {
   override readonly name = 'NothingToRetry'
   readonly code = 'NOTHING_TO_RETRY'
+  readonly why: 'not_failed' | 'resolved' | 'retried'
   /** The retry that stands for the run now, where there is one. */
   readonly runId: string | null
 
-  constructor(why: 'not_failed' | 'resolved' | 'retried', runId: string | null) {
+  constructor(why: NothingToRetry['why'], runId: string | null) {
     super(NOTHING_TO_RETRY[why])
+    this.why = why
     this.runId = runId
   }
 }

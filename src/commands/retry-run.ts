@@ -37,15 +37,16 @@ export async function retryRun(
 ): Promise<StartedRun> {
   requireRole(actor, 'operator')
   return await once<StartedRun>({ context, actor, command: RETRY_RUN, input }, (tx) =>
-    start(tx, context, actor, input.runId),
+    startRetry(tx, context, actor, { runId: input.runId, action: 'retryRun' }),
   )
 }
 
-async function start(
+/** Changes nothing where it throws one of the refusals of {@link retryRun}. Locks the row of the run's sync. */
+export async function startRetry(
   tx: Handle,
   context: CommandContext,
   actor: Actor,
-  runId: string,
+  { runId, action }: { readonly runId: string; readonly action: 'retryRun' | 'retryRuns' },
 ): Promise<Done<StartedRun>> {
   const known = await findRetriedRun(tx, actor.workspaceId, runId)
   const sync = known && (await findSyncForUpdate(tx, actor.workspaceId, known.syncId))
@@ -79,7 +80,7 @@ async function start(
   }
   const { progress } = queued
   await recordDeed(tx, context, actor, {
-    action: 'retryRun',
+    action,
     subjectType: 'run',
     subjectId: run.id,
     after: { runId: progress.runId },

@@ -1,5 +1,5 @@
 /** How runs are linked by retries. */
-import { and, eq, sql } from 'drizzle-orm'
+import { and, eq, inArray, sql } from 'drizzle-orm'
 import type { RunStatus } from '../domain/run.ts'
 import type { Handle } from './database.ts'
 import { run } from './schema.ts'
@@ -27,6 +27,19 @@ export async function findRetriedRun(
     .from(run)
     .where(and(eq(run.workspaceId, workspaceId), eq(run.id, id)))
   return found[0] ?? null
+}
+
+/** The sync of each of the runs that the workspace has. */
+export async function findSyncsOfRuns(
+  handle: Handle,
+  workspaceId: string,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, string>> {
+  const found = await handle.orm
+    .select({ id: run.id, syncId: run.syncId })
+    .from(run)
+    .where(and(eq(run.workspaceId, workspaceId), inArray(run.id, [...ids])))
+  return new Map(found.map(({ id, syncId }) => [id, syncId]))
 }
 
 /** The last of the chain of retries that starts with the run; null: none counts. One that was canceled does not. */

@@ -25,6 +25,7 @@ import {
 import {
   CancelRunMutation,
   ResetCursorMutation,
+  RetryRunsMutation,
   SettleDeliveryMutation,
 } from '../../src/client/steering-documents.ts'
 import { CreateTokenMutation, RevokeTokenMutation } from '../../src/client/token-documents.ts'
@@ -159,6 +160,11 @@ const DEEDS: Readonly<Record<string, Prepare>> = {
   retryRun: async ({ workspace, sync }) => {
     const runId = await putRun(workspace, sync, { status: 'failed' })
     const retry = () => workspace.client.request(RetryRunMutation, { runId })
+    return { changes: retry, after: [retry] }
+  },
+  retryRuns: async ({ workspace, sync }) => {
+    const runId = await putRun(workspace, sync, { status: 'failed' })
+    const retry = () => workspace.client.request(RetryRunsMutation, { input: { runIds: [runId] } })
     return { changes: retry, after: [retry] }
   },
   cancelRun: async ({ workspace, sync }) => {

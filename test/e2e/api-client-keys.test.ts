@@ -85,6 +85,9 @@ const INPUTS: Readonly<Record<string, Prepare>> = {
   retryRun: async (workspace, sync) => ({
     runId: await putRun(workspace, sync, { status: 'failed' }),
   }),
+  retryRuns: async (workspace, sync) => ({
+    runIds: [await putRun(workspace, sync, { status: 'failed' })],
+  }),
   revokeToken: async ({ workspaceId }) => {
     const { tokenId } = await makeToken(api().database, workspaceId)
     return { tokenId: encodeGlobalId('AccessToken', tokenId), reason: REASON }
@@ -98,6 +101,9 @@ const INPUTS: Readonly<Record<string, Prepare>> = {
 
 /** Of something that does not exist, or without a name. */
 function otherOf(input: Input): Input {
+  if ('runIds' in input) {
+    return { ...input, runIds: [] }
+  }
   const idField = Object.keys(input).find((field) => field.endsWith('Id') && !('name' in input))
   if (idField === undefined) {
     return { ...input, name: '' }
@@ -136,8 +142,10 @@ function selectionOf(payload: GraphQLObjectType): string {
       if (isLeafType(named) || !isObjectType(named)) {
         return name
       }
-      const fields = named.getFields()
-      return `${name} { ${'id' in fields ? 'id' : Object.keys(fields).join(' ')} }`
+      const fields = Object.values(named.getFields())
+      const leaves = fields.filter((field) => isLeafType(getNamedType(field.type)))
+      const names = leaves.map((field) => field.name)
+      return `${name} { ${names.includes('id') ? 'id' : names.join(' ')} }`
     })
     .join(' ')
 }

@@ -84,6 +84,7 @@ describe('the schema', () => {
       'resetCursor',
       'resumeSync',
       'retryRun',
+      'retryRuns',
       'revokeToken',
       'runSync',
       'settleDelivery',

@@ -754,6 +754,8 @@ export type Mutation = {
   resumeSync: ResumeSyncResult;
   /** Starts a new run at the saved cursor, linked to the failed or partial one. Of parallel retries one starts it; all of them learn its id. */
   retryRun: RetryRunResult;
+  /** Retries many runs, each as `retryRun` does it, and answers each by itself: what refuses one keeps no other from being retried. */
+  retryRuns: RetryRunsResult;
   /** Revokes a token: it opens nothing from then on, and the streams that it has open end. For an `ADMIN`. */
   revokeToken: RevokeTokenResult;
   /** Queues a run of the published version now. */
@@ -846,6 +848,12 @@ export type MutationResumeSyncArgs = {
 /** What can be done. Each mutation is one transaction: done as a whole, or refused. With a `clientKey` it can be repeated safely. */
 export type MutationRetryRunArgs = {
   input: RetryRunInput;
+};
+
+
+/** What can be done. Each mutation is one transaction: done as a whole, or refused. With a `clientKey` it can be repeated safely. */
+export type MutationRetryRunsArgs = {
+  input: RetryRunsInput;
 };
 
 
@@ -1388,6 +1396,29 @@ export type ResumeSyncInput = {
 /** What the mutation did, or why it was refused. A refusal changed nothing. */
 export type ResumeSyncResult = ChangedSync | Forbidden | InvalidInput | NotFound | NotPublished | SyncPaused | SyncStillPausing;
 
+/** What became of one run that was to be retried. */
+export type RetriedRun = {
+  __typename?: 'RetriedRun';
+  /** The run that retries it, or why there is none. */
+  outcome: RetryOutcome;
+  /** The id of the run that was to be retried. */
+  runId: Scalars['ID']['output'];
+};
+
+/** What became of each of the runs. */
+export type RetriedRuns = {
+  __typename?: 'RetriedRuns';
+  /** One for each run, in the order in which they were named; a run that was named twice has one. */
+  items: Array<RetriedRun>;
+  /** How many runs were started. */
+  started: Scalars['Int']['output'];
+  /** `STARTED`: at least one run was started. `NOOP`: none was. */
+  status: CommandStatus;
+};
+
+/** The run that was started, or why none was. */
+export type RetryOutcome = AlreadyRunning | NotFound | NotPublished | NothingToRetry | StartedRun | SyncPaused;
+
 /** A run to retry. */
 export type RetryRunInput = {
   /** Your own key for this very request, such as a UUID, of 1 to 200 characters. The same request with the same key is done once, however often it is sent: a repetition answers what the first one did, and a refusal leaves the key free. It is remembered for 7 days. */
@@ -1398,6 +1429,17 @@ export type RetryRunInput = {
 
 /** What the mutation did, or why it was refused. A refusal changed nothing. */
 export type RetryRunResult = AlreadyRunning | Forbidden | InvalidInput | NotFound | NotPublished | NothingToRetry | StartedRun | SyncPaused;
+
+/** Runs to retry. */
+export type RetryRunsInput = {
+  /** Your own key for this very request, such as a UUID, of 1 to 200 characters. The same request with the same key is done once, however often it is sent: a repetition answers what the first one did, and a refusal leaves the key free. It is remembered for 7 days. */
+  clientKey?: InputMaybe<Scalars['String']['input']>;
+  /** The ids of 1 to 200 failed or partial runs. Of several runs of one sync the one that is named first is retried, and the others are answered `AlreadyRunning`. */
+  runIds: Array<Scalars['ID']['input']>;
+};
+
+/** What the mutation did, or why it was refused. A refusal changed nothing. */
+export type RetryRunsResult = Forbidden | InvalidInput | RetriedRuns;
 
 /** A token to revoke. */
 export type RevokeTokenInput = {
@@ -2446,6 +2488,24 @@ export type SettleDeliveryMutation = { __typename?: 'Mutation', settleDelivery:
     | { __typename: 'InvalidInput', message: string, problems: Array<{ __typename?: 'InputProblem', field: string, reason: string }> }
     | { __typename: 'NotFound', field: string, message: string }
     | { __typename: 'SettledDelivery', settled: number, done: CommandStatus, sync: { __typename?: 'Sync', id: string } }
+   };
+
+export type RetryRunsMutationVariables = Exact<{
+  input: RetryRunsInput;
+}>;
+
+
+export type RetryRunsMutation = { __typename?: 'Mutation', retryRuns:
+    | { __typename: 'Forbidden', message: string }
+    | { __typename: 'InvalidInput', message: string, problems: Array<{ __typename?: 'InputProblem', field: string, reason: string }> }
+    | { __typename: 'RetriedRuns', started: number, done: CommandStatus, items: Array<{ __typename?: 'RetriedRun', runId: string, outcome:
+          | { __typename: 'AlreadyRunning', runId: string, message: string }
+          | { __typename: 'NotFound', field: string, message: string }
+          | { __typename: 'NotPublished', message: string }
+          | { __typename: 'NothingToRetry', latestRetryId?: string | null, message: string }
+          | { __typename: 'StartedRun', started: CommandStatus, run: { __typename?: 'Run', id: string, status: RunStatus } }
+          | { __typename: 'SyncPaused', message: string }
+         }> }
    };
 
 export type TokensQueryVariables = Exact<{
@@ -4054,6 +4114,62 @@ export const SettleDeliveryDocument = new TypedDocumentString(`
     outcome
   }
 }`) as unknown as TypedDocumentString<SettleDeliveryMutation, SettleDeliveryMutationVariables>;
+export const RetryRunsDocument = new TypedDocumentString(`
+    mutation RetryRuns($input: RetryRunsInput!) {
+  retryRuns(input: $input) {
+    __typename
+    ... on RetriedRuns {
+      done: status
+      started
+      items {
+        runId
+        outcome {
+          __typename
+          ...Started
+          ...Refused
+          ... on AlreadyRunning {
+            runId
+          }
+          ... on NothingToRetry {
+            latestRetryId
+          }
+        }
+      }
+    }
+    ...Refused
+  }
+}
+    fragment Refused on Refusal {
+  message
+  ... on InvalidInput {
+    problems {
+      field
+      reason
+    }
+  }
+  ... on NotFound {
+    field
+  }
+  ... on AlreadyRunning {
+    runId
+  }
+  ... on NothingToRetry {
+    latestRetryId
+  }
+  ... on DeliveryInFlight {
+    settleableAt
+  }
+  ... on AlreadySettled {
+    outcome
+  }
+}
+fragment Started on StartedRun {
+  started: status
+  run {
+    id
+    status
+  }
+}`) as unknown as TypedDocumentString<RetryRunsMutation, RetryRunsMutationVariables>;
 export const TokensDocument = new TypedDocumentString(`
     query Tokens($first: Int) {
   tokens(first: $first) {
