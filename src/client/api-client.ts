@@ -35,6 +35,8 @@ export interface ApiClientOptions {
   readonly address: string
   /** The bearer token; null sends none. */
   readonly token: string | null
+  /** With a token of Tajo's: the id of another workspace, to act in that. */
+  readonly workspaceId?: string
   /** Longest that a request may take. Subscriptions may last. */
   readonly timeoutMs?: number
 }
@@ -56,8 +58,10 @@ const DEFAULT_TIMEOUT_MS = 30_000
 
 export function createApiClient(options: ApiClientOptions): ApiClient {
   const url = `${options.address}/graphql`
-  const headers: Record<string, string> =
-    options.token === null ? {} : { authorization: `Bearer ${options.token}` }
+  const headers: Record<string, string> = {
+    ...(options.token === null ? {} : { authorization: `Bearer ${options.token}` }),
+    ...(options.workspaceId === undefined ? {} : { 'tajo-workspace': options.workspaceId }),
+  }
   return {
     request: async (document, variables) => {
       const response = await fetch(url, {

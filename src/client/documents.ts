@@ -8,6 +8,7 @@ export const ViewerQuery = graphql(`
       tokenName
       role
       isTajo
+      workspaceId
     }
   }
 `)

@@ -5,7 +5,7 @@ import type { Role } from '../domain/role.ts'
 import type { Instant } from '../runtime/clock.ts'
 import { sha256 } from '../runtime/hash.ts'
 import type { IdSource, Random } from '../runtime/random.ts'
-import { auditMachineDeed, isMachineName } from '../store/audit.ts'
+import { auditMachineDeed, isReservedName } from '../store/audit.ts'
 import type { Database, Handle } from '../store/database.ts'
 import { insertToken } from '../store/tokens.ts'
 import { recordDeed } from './audit-trail.ts'
@@ -74,11 +74,11 @@ export async function createToken(
     const { name, role, expiresAt } = input
     const problems = [
       ...checkText('name', name, MAX_NAME_LENGTH),
-      ...(isMachineName(name)
+      ...(isReservedName(name)
         ? [
             {
               field: 'name',
-              reason: 'In the audit trail it stands for machines: choose another one.',
+              reason: 'In the audit trail it stands for Tajo: choose another one.',
             },
           ]
         : []),

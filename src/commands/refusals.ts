@@ -47,6 +47,16 @@ export class Forbidden extends Refusal {
   }
 }
 
+/** It is shown to Tajo's operators only, who look after all workspaces. */
+export class ForTajoOnly extends Refusal {
+  override readonly name = 'ForTajoOnly'
+  readonly code = 'FORBIDDEN'
+
+  constructor() {
+    super('This is for a token of Tajo\'s operators ("viewer { isTajo }").')
+  }
+}
+
 /** The same answer for what does not exist and for what belongs to another workspace. */
 export class NotFound extends Refusal {
   override readonly name = 'NotFound'

@@ -6,7 +6,7 @@ import { builder } from './builder.ts'
 import { clientKeyField } from './client-key.ts'
 import { CommandStatusEnum } from './command-status.ts'
 import { getActor } from './context.ts'
-import { readId } from './global-id.ts'
+import { encodeGlobalId, readId } from './global-id.ts'
 import { AlertType, RunType, SyncType } from './nodes.ts'
 import { resolveIdPage } from './paging.ts'
 
@@ -57,6 +57,10 @@ builder.objectType(AlertType, {
     facts: t.expose('facts', {
       type: 'JSON',
       description: 'The figures behind it; which ones depends on its kind.',
+    }),
+    workspaceId: t.id({
+      description: 'The id of the workspace that it is about.',
+      resolve: ({ workspaceId }) => encodeGlobalId('Workspace', workspaceId),
     }),
     workspaceName: t.exposeString('workspaceName', {
       description:

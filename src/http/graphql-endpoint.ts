@@ -1,6 +1,6 @@
 /** GraphQL over HTTP: queries, mutations, and subscriptions as server-sent events. */
 import { createYoga, type GraphiQLOptions } from 'graphql-yoga'
-import { authenticate } from '../commands/authenticate.ts'
+import { authenticate, type Credentials } from '../commands/authenticate.ts'
 import type { Actor, CommandContext } from '../commands/context.ts'
 import type { ApiContext, ApiSettings } from '../graphql/context.ts'
 import { maskError } from '../graphql/errors.ts'
@@ -12,7 +12,7 @@ export const GRAPHQL_PATH = '/graphql'
 export interface RequestFacts {
   readonly actor: Actor | null
   /** Kept, so that an operation that lasts can ask again. */
-  readonly authorization: string | null
+  readonly credentials: Credentials
 }
 
 export interface EndpointOptions {
@@ -36,12 +36,12 @@ export function createEndpoint(options: EndpointOptions) {
     graphiql: options.hasGraphiql && GRAPHIQL,
     renderGraphiQL: renderPage,
     maskedErrors: { maskError: (error) => maskError(error, commands) },
-    context: ({ actor, authorization }) => ({
+    context: ({ actor, credentials }) => ({
       parts: commands,
       settings,
       actor,
       isStillAuthenticated: async () => {
-        const answer = await authenticate(commands.database, authorization)
+        const answer = await authenticate(commands.database, credentials)
         return answer.kind === 'authenticated'
       },
     }),

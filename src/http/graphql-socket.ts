@@ -8,8 +8,9 @@ import type { IncomingMessage, Server } from 'node:http'
 import { GraphQLError } from 'graphql'
 import { useServer } from 'graphql-ws/use/ws'
 import { WebSocketServer } from 'ws'
-import { authenticate } from '../commands/authenticate.ts'
+import { authenticate, type Credentials } from '../commands/authenticate.ts'
 import type { CommandContext } from '../commands/context.ts'
+import { readCredentials } from './credentials.ts'
 import { GRAPHQL_PATH, type GraphqlEndpoint } from './graphql-endpoint.ts'
 import { MAX_BODY_BYTES } from './request-body.ts'
 
@@ -33,8 +34,8 @@ export function attachSocket(
     {
       connectionInitWaitTimeout: HANDSHAKE_TIMEOUT_MS,
       onConnect: async ({ connectionParams, extra }) => {
-        const authorization = readAuthorization(connectionParams, extra.request)
-        const answer = await authenticate(commands.database, authorization)
+        const credentials = readHandshake(connectionParams, extra.request)
+        const answer = await authenticate(commands.database, credentials)
         if (answer.kind === 'refused') {
           extra.socket.close(CLOSE_UNAUTHORIZED, answer.message)
           return false
@@ -42,12 +43,12 @@ export function attachSocket(
         return true
       },
       onSubscribe: async ({ connectionParams, extra }, _id, payload) => {
-        const authorization = readAuthorization(connectionParams, extra.request)
-        const answer = await authenticate(commands.database, authorization)
+        const credentials = readHandshake(connectionParams, extra.request)
+        const answer = await authenticate(commands.database, credentials)
         if (answer.kind === 'refused') {
           return [new GraphQLError(answer.message, { extensions: { code: 'UNAUTHENTICATED' } })]
         }
-        const facts = { actor: answer.actor, authorization }
+        const facts = { actor: answer.actor, credentials }
         const enveloped = endpoint.getEnveloped({ ...facts, params: payload })
         const document = enveloped.parse(payload.query)
         const errors = enveloped.validate(enveloped.schema, document)
@@ -98,26 +99,10 @@ function readRoot(args: { rootValue?: unknown }): Pick<Enveloped, 'execute' | 's
   return args.rootValue as Pick<Enveloped, 'execute' | 'subscribe'>
 }
 
-/** Browsers cannot set headers on a socket: the token comes in the handshake's parameters, or in the header. */
-function readAuthorization(
+/** Browsers cannot set headers on a socket: who comes stands in the handshake's parameters, or in the headers. */
+function readHandshake(
   parameters: Readonly<Record<string, unknown>> | undefined,
   request: IncomingMessage,
-): string | null {
-  const nested = parameters?.['headers']
-  const candidates = [parameters, nested, request.headers]
-  for (const candidate of candidates) {
-    const found = findAuthorization(candidate)
-    if (found !== null) {
-      return found
-    }
-  }
-  return null
-}
-
-function findAuthorization(members: unknown): string | null {
-  if (typeof members !== 'object' || members === null) {
-    return null
-  }
-  const found = Object.entries(members).find(([name]) => name.toLowerCase() === 'authorization')
-  return typeof found?.[1] === 'string' ? found[1] : null
+): Credentials {
+  return readCredentials(parameters, parameters?.['headers'], request.headers)
 }

@@ -19,6 +19,7 @@ import type { CommandContext } from '../commands/context.ts'
 import type { ApiSettings } from '../graphql/context.ts'
 import type { Service } from '../runtime/service.ts'
 import { WordedError } from '../runtime/worded-error.ts'
+import { NOBODY, readCredentials } from './credentials.ts'
 import { createEndpoint, GRAPHQL_PATH, type GraphqlEndpoint } from './graphql-endpoint.ts'
 import { attachSocket } from './graphql-socket.ts'
 import { type HealthParts, type HealthReport, respondHealth } from './health.ts'
@@ -134,11 +135,11 @@ async function respond(
     return
   }
   if (options.hasGraphiql && path === GRAPHQL_PATH && isPageRequest(request)) {
-    await endpoint.handle(request, response, { actor: null, authorization: null })
+    await endpoint.handle(request, response, { actor: null, credentials: NOBODY })
     return
   }
-  const authorization = request.headers.authorization ?? null
-  const answer = await authenticate(commands.database, authorization)
+  const credentials = readCredentials(request.headers)
+  const answer = await authenticate(commands.database, credentials)
   if (answer.kind === 'refused') {
     response.setHeader('www-authenticate', 'Bearer')
     refuse(response, 401, { code: 'UNAUTHENTICATED', message: answer.message })
@@ -147,7 +148,7 @@ async function respond(
   } else if (isDeclaredTooLarge(request)) {
     refuse(response, 413, BODY_TOO_LARGE)
   } else {
-    const facts = { actor: answer.actor, authorization }
+    const facts = { actor: answer.actor, credentials }
     await endpoint.handle(boundBody(request), response, facts)
   }
 }

@@ -33,9 +33,15 @@ export interface NewAuditEntry {
 /** Who acted where nobody did: a watchman, or whoever runs the deployment at its console. */
 const MACHINE = 'tajo'
 
-/** Whether a person under this name could pass for a machine. */
-export function isMachineName(name: string): boolean {
-  return name.trim().toLowerCase() === MACHINE
+/** Who acted in a workspace with a token of Tajo's that belongs to another one. */
+export function nameForeignActor(tokenName: string): string {
+  return `${MACHINE}: ${tokenName}`
+}
+
+/** Whether a person under this name could pass for a machine, or for somebody of Tajo's. */
+export function isReservedName(name: string): boolean {
+  const [beginning = ''] = name.split(':')
+  return beginning.trim().toLowerCase() === MACHINE
 }
 
 export async function insertAuditEntry(tx: Handle, entry: NewAuditEntry): Promise<void> {

@@ -1,4 +1,5 @@
 /** Workspaces: the tenants. */
+import { eq } from 'drizzle-orm'
 import type { Handle } from './database.ts'
 import { workspace } from './schema-configuration.ts'
 
@@ -19,4 +20,12 @@ export async function findFirstWorkspaceId(handle: Handle): Promise<string | nul
     .orderBy(workspace.id)
     .limit(1)
   return found[0]?.id ?? null
+}
+
+export async function isWorkspace(handle: Handle, id: string): Promise<boolean> {
+  const found = await handle.orm
+    .select({ id: workspace.id })
+    .from(workspace)
+    .where(eq(workspace.id, id))
+  return found.length > 0
 }

@@ -29,6 +29,7 @@ describe('a token', () => {
     const [mine, other] = [await api().makeWorkspace(), await api().makeWorkspace()]
     const { viewer } = await mine.client.request(ViewerQuery, {})
     expect(viewer).toEqual({
+      workspaceId: encodeGlobalId('Workspace', mine.workspaceId),
       workspaceName: mine.name,
       tokenName: 'test',
       role: 'ADMIN',

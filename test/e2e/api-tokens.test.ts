@@ -116,7 +116,7 @@ describe('a token that an admin makes', () => {
       ...{ __typename: 'InvalidInput', message: 'name: It must not be empty.' },
     })
     expect(await refused({ name: ' Tajo' })).toMatchObject({
-      ...{ __typename: 'InvalidInput', message: expect.stringMatching(/^name: .*for machines/) },
+      ...{ __typename: 'InvalidInput', message: expect.stringMatching(/^name: .*for Tajo/) },
     })
     expect(await refused({ expiresAt: '2020-01-01T00:00:00Z' })).toMatchObject({
       ...{ __typename: 'InvalidInput', message: 'expiresAt: It must lie in the future.' },

@@ -33,13 +33,18 @@ export async function post(
   return { status: response.status, body: (await response.json()) as RawAnswer['body'] }
 }
 
-export function openSocket(address: string, authorization: string | null): Client {
+/** `parameters`: what the handshake says besides. */
+export function openSocket(
+  address: string,
+  authorization: string | null,
+  parameters: Readonly<Record<string, string>> = {},
+): Client {
   return createClient({
     url: `${address.replace('http', 'ws')}/graphql`,
     webSocketImpl: WebSocket,
     retryAttempts: 0,
     lazy: true,
-    ...(authorization === null ? {} : { connectionParams: { authorization } }),
+    ...(authorization === null ? {} : { connectionParams: { authorization, ...parameters } }),
   })
 }
 

@@ -34,7 +34,8 @@ export interface TestApi {
   readonly parts: CommandContext
   /** A workspace of its own and a client that its token opens. */
   makeWorkspace(): Promise<TestWorkspace & { readonly client: ApiClient }>
-  client(token: string | null): ApiClient
+  /** `workspaceId`: of another workspace, for a token of Tajo's. */
+  client(token: string | null, workspaceId?: string): ApiClient
   /** Writes a file below the root of the file source. */
   writeFile(path: string, content: string): Promise<void>
   setHealth(report: HealthReport): void
@@ -85,7 +86,8 @@ export async function openApi(database: Database, options: TestApiOptions = {}):
   })
   await server.start()
   const address = server.address()
-  const client = (token: string | null) => createApiClient({ address, token })
+  const client = (token: string | null, workspaceId?: string) =>
+    createApiClient({ address, token, ...(workspaceId === undefined ? {} : { workspaceId }) })
   return {
     address,
     database,

@@ -8,6 +8,7 @@ function alert(id: string, given: Partial<MovingAlert> = {}): MovingAlert {
   const isOver = given.isRecentlyClosed !== undefined
   return {
     id,
+    workspaceId: '0198c0de-0000-7000-8000-000000000001',
     workspaceName: 'Acme',
     audience: 'workspace',
     severity: 'critical',

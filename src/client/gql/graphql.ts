@@ -92,6 +92,8 @@ export type Alert = Node & {
   sync?: Maybe<Sync>;
   /** What happened, in a few words. */
   title: Scalars['String']['output'];
+  /** The id of the workspace that it is about. */
+  workspaceId: Scalars['ID']['output'];
   /** The workspace it is about. For Tajo's operators it may be another one than theirs. */
   workspaceName: Scalars['String']['output'];
 };
@@ -1005,6 +1007,8 @@ export type Query = {
   failures: QueryFailuresConnection;
   /** The object with this id; null when the workspace has none. */
   node?: Maybe<Node>;
+  /** The queue of all workspaces. For a token of Tajo's. */
+  queue: Queue;
   /** One run; null when the workspace has none with this id. */
   run?: Maybe<Run>;
   /** The runs of the workspace, newest first. */
@@ -1019,6 +1023,10 @@ export type Query = {
   tokens: QueryTokensConnection;
   /** Who asks. */
   viewer: Viewer;
+  /** The processes that carry out runs, newest first, also those that have ended not long ago. For a token of Tajo's. */
+  workers: QueryWorkersConnection;
+  /** The workspaces, newest first. For a token of Tajo's. */
+  workspaces: QueryWorkspacesConnection;
 };
 
 
@@ -1114,6 +1122,25 @@ export type QuerySyncsArgs = {
 
 /** What can be read. Everything is of the workspace that the token opens; a token of Tajo's sees alerts of others. */
 export type QueryTokensArgs = {
+  after?: InputMaybe<Scalars['String']['input']>;
+  before?: InputMaybe<Scalars['String']['input']>;
+  first?: InputMaybe<Scalars['Int']['input']>;
+  last?: InputMaybe<Scalars['Int']['input']>;
+};
+
+
+/** What can be read. Everything is of the workspace that the token opens; a token of Tajo's sees alerts of others. */
+export type QueryWorkersArgs = {
+  after?: InputMaybe<Scalars['String']['input']>;
+  before?: InputMaybe<Scalars['String']['input']>;
+  filter?: InputMaybe<WorkerFilter>;
+  first?: InputMaybe<Scalars['Int']['input']>;
+  last?: InputMaybe<Scalars['Int']['input']>;
+};
+
+
+/** What can be read. Everything is of the workspace that the token opens; a token of Tajo's sees alerts of others. */
+export type QueryWorkspacesArgs = {
   after?: InputMaybe<Scalars['String']['input']>;
   before?: InputMaybe<Scalars['String']['input']>;
   first?: InputMaybe<Scalars['Int']['input']>;
@@ -1244,6 +1271,57 @@ export type QueryTokensConnectionEdge = {
   cursor: Scalars['String']['output'];
   /** The entry itself. */
   node: AccessToken;
+};
+
+/** One page of a list, newest entries first. */
+export type QueryWorkersConnection = {
+  __typename?: 'QueryWorkersConnection';
+  /** The entries of the page. */
+  edges: Array<QueryWorkersConnectionEdge>;
+  /** Where the page lies in the list. */
+  pageInfo: PageInfo;
+};
+
+/** One entry of a page. */
+export type QueryWorkersConnectionEdge = {
+  __typename?: 'QueryWorkersConnectionEdge';
+  /** Where the entry lies in the list; to be treated as opaque. */
+  cursor: Scalars['String']['output'];
+  /** The entry itself. */
+  node: Worker;
+};
+
+/** One page of a list, newest entries first. */
+export type QueryWorkspacesConnection = {
+  __typename?: 'QueryWorkspacesConnection';
+  /** The entries of the page. */
+  edges: Array<QueryWorkspacesConnectionEdge>;
+  /** Where the page lies in the list. */
+  pageInfo: PageInfo;
+};
+
+/** One entry of a page. */
+export type QueryWorkspacesConnectionEdge = {
+  __typename?: 'QueryWorkspacesConnectionEdge';
+  /** Where the entry lies in the list; to be treated as opaque. */
+  cursor: Scalars['String']['output'];
+  /** The entry itself. */
+  node: Workspace;
+};
+
+/** The queue of all workspaces, at this moment. */
+export type Queue = {
+  __typename?: 'Queue';
+  /** How many of them have come due: a worker could take them. */
+  due: Scalars['Int']['output'];
+  /** Since when the oldest that has come due waits; null: none waits. */
+  oldestDueAt?: Maybe<Scalars['DateTime']['output']>;
+  /** How many runs are queued, also those that wait for their next attempt. */
+  queued: Scalars['Int']['output'];
+  /** How many runs are running. */
+  running: Scalars['Int']['output'];
+  /** How many workspaces have a run that has come due. */
+  waitingWorkspaces: Scalars['Int']['output'];
 };
 
 /** A tool to connect again. */
@@ -2039,14 +2117,54 @@ export type UpdateSyncResult = ChangedMeanwhile | ChangedSync | Forbidden | Inva
 /** Who asks: a token, and the workspace that it opens. */
 export type Viewer = {
   __typename?: 'Viewer';
-  /** Whether the token is of Tajo's operators: then it sees the alerts for them, of all workspaces. */
+  /** Whether the token is of Tajo's operators: then it sees what concerns them of all workspaces, and may act in another one by the header `Tajo-Workspace`. */
   isTajo: Scalars['Boolean']['output'];
   /** What it may do. */
   role: Role;
-  /** The name of the token. What it does is audited under this name. */
+  /** The name of the token. What it does is audited under this name; in another workspace than its own it begins with `tajo: `. */
   tokenName: Scalars['String']['output'];
+  /** The id of the workspace. */
+  workspaceId: Scalars['ID']['output'];
   /** The name of the workspace. */
   workspaceName: Scalars['String']['output'];
+};
+
+/** A process that carries out runs. */
+export type Worker = {
+  __typename?: 'Worker';
+  /** When it last said that it is there. */
+  beatAt: Scalars['DateTime']['output'];
+  /** The machine that it is on. */
+  host: Scalars['String']['output'];
+  /** Its process on that machine. */
+  pid: Scalars['Int']['output'];
+  /** How many runs it is at. */
+  runs: Scalars['Int']['output'];
+  /** Milliseconds since then. Of one that has not stopped more than a few seconds mean that it is in trouble. */
+  silentMs: Scalars['Float']['output'];
+  /** When it started. */
+  startedAt: Scalars['DateTime']['output'];
+  /** When it ended as it should; null: it runs, or was killed. */
+  stoppedAt?: Maybe<Scalars['DateTime']['output']>;
+  /** The worker, as logs and attempts name it. */
+  workerId: Scalars['String']['output'];
+};
+
+/** Which workers to list. What is not given does not restrict. */
+export type WorkerFilter = {
+  /** Only those that have ended as they should, or only the others. */
+  isStopped?: InputMaybe<Scalars['Boolean']['input']>;
+};
+
+/** A tenant: everything else belongs to exactly one. */
+export type Workspace = {
+  __typename?: 'Workspace';
+  /** When it was made. */
+  createdAt: Scalars['DateTime']['output'];
+  /** What a token of Tajo's names in the header `Tajo-Workspace` to act in it. */
+  id: Scalars['ID']['output'];
+  /** Its name. */
+  name: Scalars['String']['output'];
 };
 
 export type AlertsQueryVariables = Exact<{
@@ -2128,7 +2246,7 @@ export type ReconnectConnectionMutation = { __typename?: 'Mutation', reconnectCo
 export type ViewerQueryVariables = Exact<{ [key: string]: never; }>;
 
 
-export type ViewerQuery = { __typename?: 'Query', viewer: { __typename?: 'Viewer', workspaceName: string, tokenName: string, role: Role, isTajo: boolean } };
+export type ViewerQuery = { __typename?: 'Query', viewer: { __typename?: 'Viewer', workspaceName: string, tokenName: string, role: Role, isTajo: boolean, workspaceId: string } };
 
 export type SyncQueryVariables = Exact<{
   id: Scalars['ID']['input'];
@@ -2382,6 +2500,14 @@ export type FailuresQueryVariables = Exact<{
 
 
 export type FailuresQuery = { __typename?: 'Query', failures: { __typename?: 'QueryFailuresConnection', edges: Array<{ __typename?: 'QueryFailuresConnectionEdge', node: { __typename?: 'Run', id: string, status: RunStatus, isTerminal: boolean, outcome?: RunOutcome | null, cause: RunCause, requestedBy?: string | null, isCatchingUp: boolean, totalRecords?: number | null, createdAt: string, startedAt?: string | null, finishedAt?: string | null, durationMs?: number | null, owner?: FailureOwner | null, counters: { __typename?: 'Counters', read: number, written: number, replayed: number, rejected: number, inDoubt: number, quarantined: number, skipped: number }, failure?: { __typename?: 'RunFailure', code: FailureCode, whatHappened: string, whatToDo: string, owner: FailureOwner, nextMutation?: NextMutation | null, step?: RunStep | null, detail?: string | null, runId: string } | null, sync: { __typename?: 'Sync', id: string, name: string } } }>, pageInfo: { __typename?: 'PageInfo', hasNextPage: boolean, endCursor?: string | null } } };
+
+export type OperationsQueryVariables = Exact<{
+  first?: InputMaybe<Scalars['Int']['input']>;
+  filter?: InputMaybe<WorkerFilter>;
+}>;
+
+
+export type OperationsQuery = { __typename?: 'Query', queue: { __typename?: 'Queue', queued: number, due: number, running: number, oldestDueAt?: string | null, waitingWorkspaces: number }, workers: { __typename?: 'QueryWorkersConnection', edges: Array<{ __typename?: 'QueryWorkersConnectionEdge', node: { __typename?: 'Worker', workerId: string, host: string, pid: number, startedAt: string, beatAt: string, silentMs: number, stoppedAt?: string | null, runs: number } }> }, workspaces: { __typename?: 'QueryWorkspacesConnection', edges: Array<{ __typename?: 'QueryWorkspacesConnectionEdge', node: { __typename?: 'Workspace', id: string, name: string, createdAt: string } }> } };
 
 export type RejectedRecordsQueryVariables = Exact<{
   syncId: Scalars['ID']['input'];
@@ -3042,6 +3168,7 @@ export const ViewerDocument = new TypedDocumentString(`
     tokenName
     role
     isTajo
+    workspaceId
   }
 }
     `) as unknown as TypedDocumentString<ViewerQuery, ViewerQueryVariables>;
@@ -3796,6 +3923,40 @@ fragment AllCounters on Counters {
   quarantined
   skipped
 }`) as unknown as TypedDocumentString<FailuresQuery, FailuresQueryVariables>;
+export const OperationsDocument = new TypedDocumentString(`
+    query Operations($first: Int, $filter: WorkerFilter) {
+  queue {
+    queued
+    due
+    running
+    oldestDueAt
+    waitingWorkspaces
+  }
+  workers(first: $first, filter: $filter) {
+    edges {
+      node {
+        workerId
+        host
+        pid
+        startedAt
+        beatAt
+        silentMs
+        stoppedAt
+        runs
+      }
+    }
+  }
+  workspaces(first: $first) {
+    edges {
+      node {
+        id
+        name
+        createdAt
+      }
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<OperationsQuery, OperationsQueryVariables>;
 export const RejectedRecordsDocument = new TypedDocumentString(`
     query RejectedRecords($syncId: ID!, $states: [RejectedRecordState!], $first: Int, $after: String) {
   sync(id: $syncId) {

@@ -23,6 +23,7 @@ export interface AlertFilter {
 
 const COLUMNS = {
   id: alert.id,
+  workspaceId: alert.workspaceId,
   workspaceName: workspace.name,
   audience: alert.audience,
   severity: alert.severity,
