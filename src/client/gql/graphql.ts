@@ -1023,7 +1023,7 @@ export type Query = {
   tokens: QueryTokensConnection;
   /** Who asks. */
   viewer: Viewer;
-  /** The processes that carry out runs, newest first, also those that have ended not long ago. For a token of Tajo's. */
+  /** The processes that carry out runs, newest first, also those that have ended. For a token of Tajo's. */
   workers: QueryWorkersConnection;
   /** The workspaces, newest first. For a token of Tajo's. */
   workspaces: QueryWorkspacesConnection;
