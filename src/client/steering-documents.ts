@@ -135,3 +135,33 @@ export const RetryRunsMutation = graphql(`
     }
   }
 `)
+
+export const DeliveryQuery = graphql(`
+  query Delivery($key: String!) {
+    delivery(key: $key) {
+      ...Receipt
+    }
+  }
+  fragment Receipt on Delivery {
+    key
+    page
+    position
+    deliveredAt
+    remoteId
+    isSettled
+    replayProtectedUntil
+    sync {
+      id
+    }
+  }
+`)
+
+export const DeliveriesQuery = graphql(`
+  query Deliveries($syncId: ID!, $record: String!) {
+    sync(id: $syncId) {
+      deliveries(record: $record) {
+        ...Receipt
+      }
+    }
+  }
+`)

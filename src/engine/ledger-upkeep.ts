@@ -1,13 +1,14 @@
 /**
  * Keeps the ledger's partitions: a week ahead at all times, and none that no key counts in any more. Rejected
- * records that have ended are forgotten with the keys of their time, and what people asked for by a key of their own
- * a week after it was done.
+ * records and pages that have ended are forgotten with the keys of their time, and what people asked for by a key of
+ * their own a week after it was done.
  */
 import type { Clock } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/logger.ts'
 import { PeriodicService, type Service } from '../runtime/service.ts'
 import { forgetCommandKeys } from '../store/command-keys.ts'
 import type { Database } from '../store/database.ts'
+import { forgetEndedPages } from '../store/ended-pages.ts'
 import { dropExpiredPartitions, makePartitions } from '../store/partitions.ts'
 import { forgetEnded } from '../store/quarantine.ts'
 
@@ -59,6 +60,10 @@ export class LedgerUpkeep implements Service {
     const records = await forgetEnded(database, retentionMs)
     if (records > 0) {
       logger.info('rejected_records.forgotten', { records })
+    }
+    const pages = await forgetEndedPages(database, retentionMs)
+    if (pages > 0) {
+      logger.info('ended_pages.forgotten', { pages })
     }
     const keys = await forgetCommandKeys(database, COMMAND_KEY_LIFE_MS)
     if (keys > 0) {

@@ -523,6 +523,27 @@ export type CursorResetPreview = {
   runInFlight?: Maybe<Run>;
 };
 
+/** The receipt of one write of one record: the ledger has it as completed, so it is not sent again. */
+export type Delivery = {
+  __typename?: 'Delivery';
+  /** When the ledger learned that it was written. */
+  deliveredAt: Scalars['DateTime']['output'];
+  /** Whether a person said so (see settleDelivery); false: the destination confirmed it. */
+  isSettled: Scalars['Boolean']['output'];
+  /** The delivery key, 64 hexadecimal characters: what the destination was sent with it. */
+  key: Scalars['String']['output'];
+  /** Its page, as its delivery key begins. */
+  page: Scalars['String']['output'];
+  /** Its position in its page, from 0. */
+  position: Scalars['Int']['output'];
+  /** The destination's id for the record; null: it gave none. */
+  remoteId?: Maybe<Scalars['String']['output']>;
+  /** Until when the ledger keeps it from being written again. Where its page is open it is kept as long as that is. */
+  replayProtectedUntil: Scalars['DateTime']['output'];
+  /** The sync that wrote it. */
+  sync: Sync;
+};
+
 /** Why only a person can say what became of a delivery. */
 export type DeliveryDoubtCause =
   /** Its answer was lost, and it was sent to a destination that was declared otherwise than now: it can neither be asked for nor sent again. */
@@ -1001,6 +1022,8 @@ export type Query = {
   connections: QueryConnectionsConnection;
   /** What resetCursor would do to a sync; null when the workspace has none with this id. */
   cursorResetPreview?: Maybe<CursorResetPreview>;
+  /** The receipt of a delivery by its key, as the destination was sent it; null: the ledger has none, because it was not delivered or was forgotten since. */
+  delivery?: Maybe<Delivery>;
   /** Every failure that a run can end with. */
   failureCatalogue: Array<FailureCatalogueEntry>;
   /** Failed and partial runs that no retry has put right, newest first. */
@@ -1062,6 +1085,12 @@ export type QueryConnectionsArgs = {
 /** What can be read. Everything is of the workspace that the token opens; a token of Tajo's sees alerts of others. */
 export type QueryCursorResetPreviewArgs = {
   syncId: Scalars['ID']['input'];
+};
+
+
+/** What can be read. Everything is of the workspace that the token opens; a token of Tajo's sees alerts of others. */
+export type QueryDeliveryArgs = {
+  key: Scalars['String']['input'];
 };
 
 
@@ -1860,6 +1889,8 @@ export type Sync = Node & {
   coalescedTicks: Scalars['Float']['output'];
   /** When it was made. */
   createdAt: Scalars['DateTime']['output'];
+  /** The receipts of one record, newest first, at most 100. Empty: no delivery of it is in the ledger. See `rejectedRecords` and `deliveriesInDoubt` for what was not delivered. */
+  deliveries: Array<Delivery>;
   /** The deliveries that wait for a person (see settleDelivery), oldest first. Read forwards only. */
   deliveriesInDoubt: SyncDeliveriesInDoubtConnection;
   /** What the next publication will attest. */
@@ -1892,6 +1923,12 @@ export type Sync = Node & {
   status: SyncStatus;
   /** When its draft, standing or name last changed. */
   updatedAt: Scalars['DateTime']['output'];
+};
+
+
+/** Reads a source page by page, maps each record and writes it to a destination. */
+export type SyncDeliveriesArgs = {
+  record: Scalars['String']['input'];
 };
 
 
@@ -2634,6 +2671,23 @@ export type RetryRunsMutation = { __typename?: 'Mutation', retryRuns:
          }> }
    };
 
+export type DeliveryQueryVariables = Exact<{
+  key: Scalars['String']['input'];
+}>;
+
+
+export type DeliveryQuery = { __typename?: 'Query', delivery?: { __typename?: 'Delivery', key: string, page: string, position: number, deliveredAt: string, remoteId?: string | null, isSettled: boolean, replayProtectedUntil: string, sync: { __typename?: 'Sync', id: string } } | null };
+
+export type ReceiptFragment = { __typename?: 'Delivery', key: string, page: string, position: number, deliveredAt: string, remoteId?: string | null, isSettled: boolean, replayProtectedUntil: string, sync: { __typename?: 'Sync', id: string } };
+
+export type DeliveriesQueryVariables = Exact<{
+  syncId: Scalars['ID']['input'];
+  record: Scalars['String']['input'];
+}>;
+
+
+export type DeliveriesQuery = { __typename?: 'Query', sync?: { __typename?: 'Sync', deliveries: Array<{ __typename?: 'Delivery', key: string, page: string, position: number, deliveredAt: string, remoteId?: string | null, isSettled: boolean, replayProtectedUntil: string, sync: { __typename?: 'Sync', id: string } }> } | null };
+
 export type TokensQueryVariables = Exact<{
   first?: InputMaybe<Scalars['Int']['input']>;
 }>;
@@ -2874,6 +2928,20 @@ export const DoubtFragmentDoc = new TypedDocumentString(`
   }
 }
     `, {"fragmentName":"Doubt"}) as unknown as TypedDocumentString<DoubtFragment, unknown>;
+export const ReceiptFragmentDoc = new TypedDocumentString(`
+    fragment Receipt on Delivery {
+  key
+  page
+  position
+  deliveredAt
+  remoteId
+  isSettled
+  replayProtectedUntil
+  sync {
+    id
+  }
+}
+    `, {"fragmentName":"Receipt"}) as unknown as TypedDocumentString<ReceiptFragment, unknown>;
 export const AlertsDocument = new TypedDocumentString(`
     query Alerts($first: Int, $after: String, $last: Int, $before: String, $filter: AlertFilter) {
   alerts(
@@ -4331,6 +4399,44 @@ fragment Started on StartedRun {
     status
   }
 }`) as unknown as TypedDocumentString<RetryRunsMutation, RetryRunsMutationVariables>;
+export const DeliveryDocument = new TypedDocumentString(`
+    query Delivery($key: String!) {
+  delivery(key: $key) {
+    ...Receipt
+  }
+}
+    fragment Receipt on Delivery {
+  key
+  page
+  position
+  deliveredAt
+  remoteId
+  isSettled
+  replayProtectedUntil
+  sync {
+    id
+  }
+}`) as unknown as TypedDocumentString<DeliveryQuery, DeliveryQueryVariables>;
+export const DeliveriesDocument = new TypedDocumentString(`
+    query Deliveries($syncId: ID!, $record: String!) {
+  sync(id: $syncId) {
+    deliveries(record: $record) {
+      ...Receipt
+    }
+  }
+}
+    fragment Receipt on Delivery {
+  key
+  page
+  position
+  deliveredAt
+  remoteId
+  isSettled
+  replayProtectedUntil
+  sync {
+    id
+  }
+}`) as unknown as TypedDocumentString<DeliveriesQuery, DeliveriesQueryVariables>;
 export const TokensDocument = new TypedDocumentString(`
     query Tokens($first: Int) {
   tokens(first: $first) {
