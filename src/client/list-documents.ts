@@ -29,8 +29,8 @@ export const ConnectionsQuery = graphql(`
 `)
 
 export const SyncsQuery = graphql(`
-  query Syncs($first: Int, $after: String) {
-    syncs(first: $first, after: $after) {
+  query Syncs($first: Int, $after: String, $filter: SyncFilter) {
+    syncs(first: $first, after: $after, filter: $filter) {
       edges {
         node {
           id

@@ -1,4 +1,5 @@
 /** Syncs, as they are shown. What can be done with them is in sync-mutations. */
+import { checkText, MAX_NAME_LENGTH } from '../commands/input-checks.ts'
 import { checkPreviewCount } from '../commands/preview-schedule.ts'
 import { InvalidInput } from '../commands/refusals.ts'
 import { BREAKER_PAUSE_REASON } from '../domain/breaker.ts'
@@ -198,6 +199,14 @@ function listNextFires(sync: HistoricSync, count: number, after: Instant): Insta
   return fires.map(instantAt)
 }
 
+const SyncFilterInput = builder.inputType('SyncFilter', {
+  description: 'Which syncs to list. What is not given does not restrict.',
+  fields: (t) => ({
+    statuses: t.field({ type: [SyncStatusEnum], description: 'Syncs in any of these states.' }),
+    name: t.string({ description: 'Syncs whose name contains this, in either case.' }),
+  }),
+})
+
 builder.queryFields((t) => ({
   sync: t.field({
     type: SyncType,
@@ -209,9 +218,21 @@ builder.queryFields((t) => ({
   syncs: t.connection({
     type: SyncType,
     description: 'The syncs of the workspace, newest first.',
-    resolve: (_root, args, context) =>
-      resolveIdPage(args, (page) =>
-        listSyncs(context.parts.database, getActor(context).workspaceId, page),
-      ),
+    args: { filter: t.arg({ type: SyncFilterInput, description: 'Which syncs to list.' }) },
+    resolve: (_root, args, context) => {
+      const { statuses, name } = args.filter ?? {}
+      const problems =
+        typeof name === 'string' ? checkText('filter.name', name, MAX_NAME_LENGTH) : []
+      if (problems.length > 0) {
+        throw new InvalidInput(problems)
+      }
+      const filter = {
+        ...(statuses ? { statuses } : {}),
+        ...(typeof name === 'string' ? { name } : {}),
+      }
+      return resolveIdPage(args, (page) =>
+        listSyncs(context.parts.database, getActor(context).workspaceId, { page, filter }),
+      )
+    },
   }),
 }))

@@ -1,12 +1,12 @@
 import { sql } from 'drizzle-orm'
 import { describe, expect, it } from 'vitest'
 import { FailureCatalogueQuery } from '../../src/client/documents.ts'
-import { FailuresQuery, RunsQuery } from '../../src/client/list-documents.ts'
+import { FailuresQuery, RunsQuery, SyncsQuery } from '../../src/client/list-documents.ts'
 import { FAILURE_CATALOGUE, FAILURE_CODES } from '../../src/domain/failure.ts'
 import { useApi } from '../support/app.ts'
 import { makeAttempt, makeHeldRecords } from '../support/factories.ts'
 import { runSteps } from '../support/run-steps.ts'
-import { makePublishedSync, uuidOf } from '../support/sync-steps.ts'
+import { makeDraft, makePublishedSync, uuidOf } from '../support/sync-steps.ts'
 
 const api = useApi()
 
@@ -46,6 +46,26 @@ describe('the history', () => {
     expect(await read({ syncId: sync.syncId })).toEqual([failed, succeeded])
     expect(await read({ syncId: sync.syncId, statuses: ['FAILED'] })).toEqual([failed])
     expect(await read({ statuses: ['QUEUED'] })).toEqual([])
+  })
+
+  it('of syncs is filtered by state and by a part of the name', async () => {
+    const workspace = await api().makeWorkspace()
+    const crm = await makePublishedSync(api(), workspace, { name: 'Customers to CRM 100%' })
+    const mail = await makeDraft(api(), workspace, { name: 'Orders to mail' })
+    const read = async (filter: object) =>
+      idsOf((await workspace.client.request(SyncsQuery, { filter })).syncs)
+    expect(await read({})).toEqual([mail.syncId, crm.syncId])
+    expect(await read({ name: 'crm' })).toEqual([crm.syncId])
+    expect(await read({ name: 'ORDERS' })).toEqual([mail.syncId])
+    expect(await read({ name: '0%' })).toEqual([crm.syncId])
+    expect(await read({ name: 'C%M' })).toEqual([])
+    expect(await read({ statuses: ['DRAFT', 'PAUSED'] })).toEqual([mail.syncId])
+    expect(await read({ statuses: ['DRAFT'], name: 'crm' })).toEqual([])
+    for (const name of ['', '\u0000']) {
+      await expect(read({ name })).rejects.toMatchObject({
+        ...{ code: 'INVALID_INPUT', message: expect.stringMatching(/^filter\.name: /) },
+      })
+    }
   })
 
   it('shows attempts, and that another one is coming', async () => {

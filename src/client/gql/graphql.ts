@@ -1144,6 +1144,7 @@ export type QuerySyncArgs = {
 export type QuerySyncsArgs = {
   after?: InputMaybe<Scalars['String']['input']>;
   before?: InputMaybe<Scalars['String']['input']>;
+  filter?: InputMaybe<SyncFilter>;
   first?: InputMaybe<Scalars['Int']['input']>;
   last?: InputMaybe<Scalars['Int']['input']>;
 };
@@ -2012,6 +2013,14 @@ export type SyncDeliveriesInDoubtConnectionEdge = {
   node: DeliveryInDoubt;
 };
 
+/** Which syncs to list. What is not given does not restrict. */
+export type SyncFilter = {
+  /** Syncs whose name contains this, in either case. */
+  name?: InputMaybe<Scalars['String']['input']>;
+  /** Syncs in any of these states. */
+  statuses?: InputMaybe<Array<SyncStatus>>;
+};
+
 /** How a sync is doing, since when, and why. */
 export type SyncHealth = {
   __typename?: 'SyncHealth';
@@ -2513,6 +2522,7 @@ export type ConnectionsQuery = { __typename?: 'Query', connections: { __typename
 export type SyncsQueryVariables = Exact<{
   first?: InputMaybe<Scalars['Int']['input']>;
   after?: InputMaybe<Scalars['String']['input']>;
+  filter?: InputMaybe<SyncFilter>;
 }>;
 
 
@@ -3838,8 +3848,8 @@ export const ConnectionsDocument = new TypedDocumentString(`
 }
     `) as unknown as TypedDocumentString<ConnectionsQuery, ConnectionsQueryVariables>;
 export const SyncsDocument = new TypedDocumentString(`
-    query Syncs($first: Int, $after: String) {
-  syncs(first: $first, after: $after) {
+    query Syncs($first: Int, $after: String, $filter: SyncFilter) {
+  syncs(first: $first, after: $after, filter: $filter) {
     edges {
       node {
         id

@@ -1,6 +1,6 @@
 /** Syncs, connections and the workspace as people see them. Every read names the workspace. */
 import { and, eq, inArray, or, type SQL, sql } from 'drizzle-orm'
-import { readSyncConfig } from '../../domain/sync.ts'
+import { readSyncConfig, type SyncStatus } from '../../domain/sync.ts'
 import type { Handle } from '../database.ts'
 import {
   connection,
@@ -19,8 +19,28 @@ export async function findSyncsByIds(handle: Handle, workspaceId: string, ids: r
   )
 }
 
-export async function listSyncs(handle: Handle, workspaceId: string, page: KeysetPage) {
-  const isWanted = keysetRange(sync.id, page, eq(sync.workspaceId, workspaceId))
+export interface SyncFilter {
+  /** Any of these; empty: any. */
+  readonly statuses?: readonly SyncStatus[]
+  /** Part of their names, in either case. */
+  readonly name?: string
+}
+
+export async function listSyncs(
+  handle: Handle,
+  workspaceId: string,
+  options: { readonly page: KeysetPage; readonly filter: SyncFilter },
+) {
+  const { page, filter } = options
+  const isWanted = keysetRange(
+    sync.id,
+    page,
+    eq(sync.workspaceId, workspaceId),
+    filter.statuses?.length ? inArray(sync.status, [...filter.statuses]) : undefined,
+    filter.name === undefined
+      ? undefined
+      : sql`position(lower(${filter.name}) in lower(${sync.name})) > 0`,
+  )
   return await selectSyncs(handle, isWanted, page)
 }
 
