@@ -10,7 +10,7 @@ const allowed = {
   watch: seams,
   commands: seams,
   graphql: ['domain', 'runtime', 'commands', 'store', 'coordination'],
-  http: ['runtime', 'graphql', 'commands'],
+  http: ['runtime', 'graphql', 'commands', 'coordination'],
 };
 const rooms = Object.entries(allowed).map(([room, may]) => ({
   name: `${room}-imports-only-${[room, ...may].join('+')}`,
@@ -49,7 +49,7 @@ module.exports = {
     {
       name: 'coordination-by-contract',
       severity: 'error',
-      from: { path: '^src/(engine|watch|commands|graphql)/' },
+      from: { path: '^src/(engine|watch|commands|graphql|http)/' },
       to: { path: '^src/coordination/(redis|memory)/' },
     },
     {
@@ -75,7 +75,7 @@ module.exports = {
     only('sql-only-in-store', ['drizzle-orm', 'postgres', '@electric-sql'], '^src/store/'),
     only(
       'redis-only-in-coordination',
-      ['ioredis', 'graphql-redis-subscriptions', 'graphql-subscriptions'],
+      ['ioredis', 'graphql-redis-subscriptions', 'graphql-subscriptions', 'rate-limiter-flexible'],
       '^src/coordination/',
     ),
     only('pothos-only-in-graphql', ['@pothos'], '^src/graphql/'),

@@ -19,7 +19,9 @@ import type { Bus } from './coordination/bus.ts'
 import type { Leases } from './coordination/lease.ts'
 import { createMemoryBus } from './coordination/memory/bus.ts'
 import { createMemoryLeases } from './coordination/memory/leases.ts'
+import { createMemoryRequestLimit } from './coordination/memory/request-limit.ts'
 import { connectRedis } from './coordination/redis/redis.ts'
+import type { RequestLimit, RequestLimitSettings } from './coordination/request-limit.ts'
 import { scrub } from './domain/scrub.ts'
 import { Engine } from './engine/engine.ts'
 import { type FaultHook, noFaults } from './engine/fault-points.ts'
@@ -61,9 +63,13 @@ export interface AppParts {
 interface Coordination {
   readonly leases: Leases
   readonly bus: Bus
+  limitRequests(settings: RequestLimitSettings): RequestLimit
   isReachable(): Promise<boolean>
   close(): Promise<void>
 }
+
+/** Within which the requests of a token are counted: so long at most it is refused. */
+const REQUEST_WINDOW_S = 10
 
 /** Starts everything. Throws when a part does not start; then nothing of it is left running. */
 export async function startApp(config: Config, parts: AppParts = {}): Promise<App> {
@@ -90,6 +96,11 @@ export async function startApp(config: Config, parts: AppParts = {}): Promise<Ap
       servesApi: config.role !== 'worker',
       noticeMs: config.role === 'worker' ? 0 : config.drainNoticeMs,
       hasGraphiql: config.graphiql,
+      limits: config.apiLimits,
+      requestLimit: coordination.limitRequests({
+        maxRequests: config.maxRequests,
+        windowS: REQUEST_WINDOW_S,
+      }),
       commands,
       settings: {
         progressStaleAfterMs: config.progressStaleAfterMs,
@@ -168,6 +179,7 @@ async function openCoordination(
   return {
     leases: createMemoryLeases(parts.clock),
     bus: createMemoryBus(parts.logger),
+    limitRequests: createMemoryRequestLimit,
     isReachable: () => Promise.resolve(true),
     close: () => Promise.resolve(),
   }

@@ -12,10 +12,12 @@ import {
   listChannels,
   toAlertSettings,
 } from './config-alerts.ts'
+import { API_ENVIRONMENT, toApiLimits } from './config-api.ts'
 import type { AlertChannel } from './domain/alert.ts'
 import { BREAKER_THRESHOLD, MAX_BREAKER_THRESHOLD } from './domain/breaker.ts'
 import { DEAD_MAN_MINUTE } from './domain/dead-man.ts'
 import { QUARANTINE_AFTER_RUNS } from './domain/quarantine.ts'
+import type { ApiLimits } from './http/limits.ts'
 import { LOG_LEVELS, type LogLevel } from './runtime/logger.ts'
 import { SEALING_KEY_BYTES } from './runtime/seal.ts'
 import { WordedError } from './runtime/worded-error.ts'
@@ -45,6 +47,10 @@ export interface Config {
   readonly host: string
   readonly port: number
   readonly graphiql: boolean
+  /** What the API takes. */
+  readonly apiLimits: ApiLimits
+  /** Requests that one token may make in 10 s, in all processes together; 0: as many as it likes. */
+  readonly maxRequests: number
   readonly logLevel: LogLevel
   /** Runs at once in this process. */
   readonly slots: number
@@ -166,6 +172,7 @@ export const ENVIRONMENT = z.object({
     .optional(),
   DRAIN_DEADLINE_MS: duration(15_000, 100, 10 * MINUTE_MS),
   PROCESS_DEADLINE_MS: duration(25_000, 200, 15 * MINUTE_MS),
+  ...API_ENVIRONMENT,
   ...ALERT_ENVIRONMENT,
 })
 type Environment = z.infer<typeof ENVIRONMENT>
@@ -260,6 +267,8 @@ function toConfig(env: Environment): Config {
           credentialsKey,
         }
       : { kind: 'embedded' }
+  const graphiql =
+    env.GRAPHIQL === undefined ? deployment.kind === 'embedded' : env.GRAPHIQL === 'true'
   return {
     deployment,
     role: env.ROLE,
@@ -267,7 +276,9 @@ function toConfig(env: Environment): Config {
     fileRoot: env.FILE_ROOT === undefined ? join(dataDirectory, 'files') : resolve(env.FILE_ROOT),
     host: env.HOST,
     port: env.PORT,
-    graphiql: env.GRAPHIQL === undefined ? deployment.kind === 'embedded' : env.GRAPHIQL === 'true',
+    graphiql,
+    apiLimits: toApiLimits(env, graphiql),
+    maxRequests: env.API_MAX_REQUESTS,
     logLevel: env.LOG_LEVEL,
     slots: env.WORKER_SLOTS,
     pollMs: env.POLL_MS,

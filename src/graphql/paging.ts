@@ -7,7 +7,7 @@ import { isUuid } from '../domain/ids.ts'
 import type { KeysetPage } from '../store/history/keyset.ts'
 
 const MAX_PAGE_SIZE = 200
-const DEFAULT_PAGE_SIZE = 50
+export const DEFAULT_PAGE_SIZE = 50
 
 export interface PageArguments {
   readonly first?: number | null | undefined

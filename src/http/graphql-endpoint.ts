@@ -5,6 +5,8 @@ import type { Actor, CommandContext } from '../commands/context.ts'
 import type { ApiContext, ApiSettings } from '../graphql/context.ts'
 import { maskError } from '../graphql/errors.ts'
 import { apiSchema } from '../graphql/schema.ts'
+import { limitPlugin } from './limit-plugin.ts'
+import type { ApiLimits } from './limits.ts'
 
 export const GRAPHQL_PATH = '/graphql'
 
@@ -18,6 +20,7 @@ export interface RequestFacts {
 export interface EndpointOptions {
   readonly commands: CommandContext
   readonly settings: ApiSettings
+  readonly limits: ApiLimits
   /** Whether to serve the GraphiQL page. The page itself is served to anybody; it can do nothing without a token. */
   readonly hasGraphiql: boolean
 }
@@ -33,6 +36,8 @@ export function createEndpoint(options: EndpointOptions) {
     cors: false,
     multipart: false,
     logging: false,
+    batching: false,
+    plugins: [limitPlugin({ schema: apiSchema, limits: options.limits, clock: commands.clock })],
     graphiql: options.hasGraphiql && GRAPHIQL,
     renderGraphiQL: renderPage,
     maskedErrors: { maskError: (error) => maskError(error, commands) },

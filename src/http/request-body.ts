@@ -2,30 +2,34 @@
 import type { IncomingMessage } from 'node:http'
 import { GraphQLError } from 'graphql'
 
-export const MAX_BODY_BYTES = 1024 * 1024
-
-export const BODY_TOO_LARGE = {
-  code: 'REQUEST_TOO_LARGE',
-  message: `The request's body must not have more than ${MAX_BODY_BYTES} bytes.`,
+export function bodyTooLarge(maxBytes: number): {
+  readonly code: string
+  readonly message: string
+} {
+  return {
+    code: 'REQUEST_TOO_LARGE',
+    message: `The request's body must not have more than ${maxBytes} bytes.`,
+  }
 }
 
 /** Whether the request itself says that it is too large. One that says nothing is counted as it comes. */
-export function isDeclaredTooLarge(request: IncomingMessage): boolean {
-  return Number(request.headers['content-length'] ?? 0) > MAX_BODY_BYTES
+export function isDeclaredTooLarge(request: IncomingMessage, maxBytes: number): boolean {
+  return Number(request.headers['content-length'] ?? 0) > maxBytes
 }
 
 /** Makes the GraphQL server read the body through a counter. Past the limit reading throws. */
-export function boundBody(request: IncomingMessage): IncomingMessage {
-  return Object.assign(request, { body: new BoundBody(request) })
+export function boundBody(request: IncomingMessage, maxBytes: number): IncomingMessage {
+  return Object.assign(request, { body: new BoundBody(request, maxBytes) })
 }
 
 /** The GraphQL server takes what has a member and can be iterated for a body that is still to be read. */
 class BoundBody implements AsyncIterable<Buffer> {
-  readonly maxBytes = MAX_BODY_BYTES
+  readonly maxBytes: number
   readonly #request: IncomingMessage
 
-  constructor(request: IncomingMessage) {
+  constructor(request: IncomingMessage, maxBytes: number) {
     this.#request = request
+    this.maxBytes = maxBytes
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<Buffer, void, undefined> {
@@ -34,7 +38,7 @@ class BoundBody implements AsyncIterable<Buffer> {
       const part: Buffer = chunk
       bytes += part.length
       if (bytes > this.maxBytes) {
-        const { message, code } = BODY_TOO_LARGE
+        const { message, code } = bodyTooLarge(this.maxBytes)
         throw new GraphQLError(message, { extensions: { code, http: { status: 413 } } })
       }
       yield part

@@ -16,6 +16,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { authenticate } from '../commands/authenticate.ts'
 import type { CommandContext } from '../commands/context.ts'
+import type { RequestLimit } from '../coordination/request-limit.ts'
 import type { ApiSettings } from '../graphql/context.ts'
 import type { Service } from '../runtime/service.ts'
 import { WordedError } from '../runtime/worded-error.ts'
@@ -23,7 +24,18 @@ import { NOBODY, readCredentials } from './credentials.ts'
 import { createEndpoint, GRAPHQL_PATH, type GraphqlEndpoint } from './graphql-endpoint.ts'
 import { attachSocket } from './graphql-socket.ts'
 import { type HealthParts, type HealthReport, respondHealth } from './health.ts'
-import { BODY_TOO_LARGE, boundBody, isDeclaredTooLarge } from './request-body.ts'
+import type { ApiLimits } from './limits.ts'
+import {
+  allowOrigin,
+  answerPreflight,
+  isOriginAllowed,
+  isPreflight,
+  needsPreflight,
+  ORIGIN_REFUSED,
+  PREFLIGHT_NEEDED,
+} from './preflight.ts'
+import { bodyTooLarge, boundBody, isDeclaredTooLarge } from './request-body.ts'
+import { describeTooManyRequests } from './request-rate.ts'
 import { respondError } from './respond.ts'
 
 export interface HttpServerOptions {
@@ -36,6 +48,8 @@ export interface HttpServerOptions {
   readonly noticeMs: number
   /** Whether to serve the GraphiQL page. */
   readonly hasGraphiql: boolean
+  readonly limits: ApiLimits
+  readonly requestLimit: RequestLimit
   readonly commands: CommandContext
   readonly settings: ApiSettings
   health(): Promise<HealthReport>
@@ -81,7 +95,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
       response.destroy()
     })
   })
-  const socket = options.servesApi ? attachSocket(server, endpoint, options.commands) : null
+  const socket = options.servesApi ? attachSocket(server, endpoint, options) : null
   return {
     name: 'http',
     start: () => listen(server, options),
@@ -134,8 +148,15 @@ async function respond(
     refuse(response, 404, { code: 'NOT_FOUND', message: 'This process serves its health only.' })
     return
   }
+  if (answerBrowser(options, request, response)) {
+    return
+  }
   if (options.hasGraphiql && path === GRAPHQL_PATH && isPageRequest(request)) {
     await endpoint.handle(request, response, { actor: null, credentials: NOBODY })
+    return
+  }
+  if (path === GRAPHQL_PATH && !needsPreflight(request)) {
+    refuse(response, 403, PREFLIGHT_NEEDED)
     return
   }
   const credentials = readCredentials(request.headers)
@@ -143,14 +164,39 @@ async function respond(
   if (answer.kind === 'refused') {
     response.setHeader('www-authenticate', 'Bearer')
     refuse(response, 401, { code: 'UNAUTHENTICATED', message: answer.message })
+    return
+  }
+  const waitMs = await options.requestLimit.take(answer.actor.tokenId)
+  if (waitMs !== null) {
+    response.setHeader('retry-after', String(Math.ceil(waitMs / 1_000)))
+    refuse(response, 429, describeTooManyRequests(options.requestLimit))
   } else if (path !== GRAPHQL_PATH) {
     refuse(response, 404, { code: 'NOT_FOUND', message: `The API is at ${GRAPHQL_PATH}.` })
-  } else if (isDeclaredTooLarge(request)) {
-    refuse(response, 413, BODY_TOO_LARGE)
+  } else if (isDeclaredTooLarge(request, options.limits.maxBodyBytes)) {
+    refuse(response, 413, bodyTooLarge(options.limits.maxBodyBytes))
   } else {
+    response.setHeader('cache-control', 'no-store')
     const facts = { actor: answer.actor, credentials }
-    await endpoint.handle(boundBody(request), response, facts)
+    await endpoint.handle(boundBody(request, options.limits.maxBodyBytes), response, facts)
   }
+}
+
+/** Answers a browser that asks whether a page may use the API. False: it is for something else. */
+function answerBrowser(
+  { limits }: HttpServerOptions,
+  request: IncomingMessage,
+  response: ServerResponse,
+): boolean {
+  allowOrigin(request, response, limits.allowedOrigins)
+  if (!isPreflight(request)) {
+    return false
+  }
+  if (isOriginAllowed(request, limits.allowedOrigins)) {
+    answerPreflight(response)
+  } else {
+    refuse(response, 403, ORIGIN_REFUSED)
+  }
+  return true
 }
 
 /** A request for a page is answered with the page, whatever query it carries. */

@@ -3,12 +3,13 @@ import { sql } from 'drizzle-orm'
 import { describe, expect, it } from 'vitest'
 import { ConnectionsQuery, RunsQuery } from '../../src/client/list-documents.ts'
 import { scrub } from '../../src/domain/scrub.ts'
-import { MAX_BODY_BYTES } from '../../src/http/request-body.ts'
+import { DEFAULT_LIMITS } from '../../src/http/limits.ts'
 import { describeError } from '../../src/runtime/logger.ts'
 import { post } from '../support/api-client.ts'
 import { type TestApi, useApi } from '../support/app.ts'
 
 const api = useApi()
+const MAX_BODY_BYTES = DEFAULT_LIMITS.maxBodyBytes
 
 describe('a request body', () => {
   it('of more than a MiB is refused with 413', async () => {

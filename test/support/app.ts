@@ -13,9 +13,11 @@ import { createHttpClient } from '../../src/connectors/http-client.ts'
 import { createRegistry } from '../../src/connectors/registry.ts'
 import { createFileSource } from '../../src/connectors/sources/file/file-source.ts'
 import { createMemoryBus } from '../../src/coordination/memory/bus.ts'
+import { createMemoryRequestLimit } from '../../src/coordination/memory/request-limit.ts'
 import { LEDGER_RETENTION_MS } from '../../src/domain/delivery.ts'
 import type { ApiSettings } from '../../src/graphql/context.ts'
 import type { HealthReport } from '../../src/http/health.ts'
+import { type ApiLimits, DEFAULT_LIMITS } from '../../src/http/limits.ts'
 import { createHttpServer } from '../../src/http/server.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
 import { createIdSource, systemRandom } from '../../src/runtime/random.ts'
@@ -45,6 +47,9 @@ export interface TestApi {
 export interface TestApiOptions {
   readonly settings?: Partial<ApiSettings>
   readonly hasGraphiql?: boolean
+  readonly limits?: Partial<ApiLimits>
+  /** Requests of a token within 10 s. Default: as many as it likes. */
+  readonly maxRequests?: number
 }
 
 /** Long enough that no test sees one it does not ask for. */
@@ -75,6 +80,8 @@ export async function openApi(database: Database, options: TestApiOptions = {}):
     servesApi: true,
     noticeMs: 0,
     hasGraphiql: options.hasGraphiql ?? false,
+    limits: { ...DEFAULT_LIMITS, hasIntrospection: true, allowedOrigins: [], ...options.limits },
+    requestLimit: createMemoryRequestLimit({ maxRequests: options.maxRequests ?? 0, windowS: 10 }),
     commands: parts,
     settings: {
       progressStaleAfterMs: 120_000,

@@ -15,7 +15,7 @@ import { RUN_STATUSES } from '../../src/domain/run.ts'
 import { SYNC_STATUSES } from '../../src/domain/sync.ts'
 import { printApiSchema } from '../../src/graphql/print-schema.ts'
 import { apiSchema } from '../../src/graphql/schema.ts'
-import { MAX_BODY_BYTES } from '../../src/http/request-body.ts'
+import { DEFAULT_LIMITS } from '../../src/http/limits.ts'
 
 interface Described {
   readonly name: string
@@ -126,6 +126,6 @@ describe('docs/api.md', () => {
   })
 
   it('says the limits that hold', () => {
-    expect(text).toContain(`at most ${MAX_BODY_BYTES / 1024 / 1024} MiB`)
+    expect(text).toContain(`at most ${DEFAULT_LIMITS.maxBodyBytes / 1024 / 1024} MiB`)
   })
 })
