@@ -1,4 +1,5 @@
 /** The audit trail: every change of state, by a person or a machine. */
+import { checkText, MAX_NAME_LENGTH } from '../commands/input-checks.ts'
 import { InvalidInput } from '../commands/refusals.ts'
 import { includesRole } from '../domain/role.ts'
 import type { AuditSubject } from '../store/audit.ts'
@@ -157,6 +158,12 @@ builder.queryField('auditEntries', (t) =>
 
 function readFilter(given: typeof AuditFilterInput.$inferInput): AuditFilter {
   const { subjectType, subjectId, actor, action, from, to } = given
+  const problems = Object.entries({ actor, action }).flatMap(([name, text]) =>
+    typeof text === 'string' ? checkText(`filter.${name}`, text, MAX_NAME_LENGTH) : [],
+  )
+  if (problems.length > 0) {
+    throw new InvalidInput(problems)
+  }
   return {
     ...(subjectType ? { subjectType } : {}),
     ...(typeof subjectId === 'string' ? { subjectId: readSubjectId(subjectId) } : {}),

@@ -58,6 +58,11 @@ export function limitPlugin({ schema, limits, clock }: LimitOptions): Plugin {
         }
       }
     },
+    onRequestParse: ({ requestParser, setRequestParser }) => {
+      if (requestParser) {
+        setRequestParser((request) => parseOrRefuse(async () => await requestParser(request)))
+      }
+    },
     onValidate: ({ addValidationRule }) => {
       if (!limits.hasIntrospection) {
         addValidationRule(NoSchemaIntrospectionCustomRule)
@@ -71,6 +76,20 @@ export function limitPlugin({ schema, limits, clock }: LimitOptions): Plugin {
     onSubscribe: ({ subscribeFn, setSubscribeFn }) => {
       setSubscribeFn((args: ExecutionArgs) => subscriptions.open(args, () => subscribeFn(args)))
     },
+  }
+}
+
+/** Variables in an address or a form that are no JSON are the caller's mistake, and no error of the server. */
+async function parseOrRefuse<T>(parseRequest: () => Promise<T>): Promise<T> {
+  try {
+    return await parseRequest()
+  } catch (error) {
+    if (error instanceof SyntaxError) {
+      throw new GraphQLError('The variables or extensions of the request are not valid JSON.', {
+        extensions: { code: 'BAD_REQUEST', http: { status: 400 } },
+      })
+    }
+    throw error
   }
 }
 

@@ -14,10 +14,10 @@ export function instantAt(ms: number): Instant {
   return new Date(ms)
 }
 
-/** With an offset always, and four digits of a year: every such instant can be stored. */
+/** With an offset always. */
 const RFC_3339 = /^\d{4}-\d{2}-\d{2}[Tt]\d{2}:\d{2}:\d{2}(\.\d{1,9})?([Zz]|[+-]\d{2}:\d{2})$/
 
-/** Reads a text as in RFC 3339; null: it is none, or a day that does not exist. */
+/** Reads a text as in RFC 3339; null: it is none, a day that does not exist, or not of the years 1 to 9999, which can be stored. */
 export function parseInstant(text: string): Instant | null {
   const day = RFC_3339.test(text) ? new Date(text.slice(0, 10)) : null
   // The platform takes 30 February for 2 March.
@@ -29,7 +29,8 @@ export function parseInstant(text: string): Instant | null {
     return null
   }
   const instant = new Date(text.toUpperCase())
-  return Number.isNaN(instant.getTime()) ? null : instant
+  const year = instant.getUTCFullYear()
+  return year >= 1 && year <= 9_999 ? instant : null
 }
 
 export interface Clock {
