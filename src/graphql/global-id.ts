@@ -31,7 +31,8 @@ export function readId(type: IdType, text: string | number, field: string): stri
   const parsed = parseGlobalId(String(text))
   if (parsed?.type !== type) {
     const article = /^[AEIOU]/.test(type) ? 'an' : 'a'
-    const reason = `It must be the id of ${article} ${type.toLowerCase()}, such as ${encodeGlobalId(type, EXAMPLE)}.`
+    const words = type.replace(/([a-z])([A-Z])/g, '$1 $2').toLowerCase()
+    const reason = `It must be the id of ${article} ${words}, such as ${encodeGlobalId(type, EXAMPLE)}.`
     throw new InvalidInput([{ field, reason }])
   }
   return parsed.id
