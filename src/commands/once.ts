@@ -18,9 +18,10 @@ import {
   keepAnswer,
 } from '../store/command-keys.ts'
 import type { Handle } from '../store/database.ts'
+import { isContention } from '../store/database-errors.ts'
 import type { Actor, CommandContext } from './context.ts'
 import { checkText } from './input-checks.ts'
-import { InvalidInput, Refusal } from './refusals.ts'
+import { Busy, InvalidInput, Refusal } from './refusals.ts'
 
 const MAX_CLIENT_KEY_LENGTH = 200
 /** A key that was there and is not any more was forgotten just then. */
@@ -72,7 +73,8 @@ export interface Done<Answer> {
 
 /**
  * Carries the work out in one transaction, or answers what it came to before. Null: the work gave it up, nothing
- * was kept, and it may be tried again. Throws {@link InvalidInput} for a key that was used for another request.
+ * was kept, and it may be tried again. Throws {@link InvalidInput} for a key that was used for another request, and
+ * {@link Busy}.
  */
 export async function once<Answer, GivenUp extends null = never>(
   call: Call<Answer>,
@@ -80,9 +82,11 @@ export async function once<Answer, GivenUp extends null = never>(
 ): Promise<Answer | GivenUp> {
   const { context, command } = call
   const request = readRequest(call)
-  const done = await context.database.transaction(command.name, (tx) =>
-    request ? workOnce(tx, { call, request, work }) : work(tx),
-  )
+  const done = await context.database
+    .transaction(command.name, (tx) => (request ? workOnce(tx, { call, request, work }) : work(tx)))
+    .catch((error: unknown) => {
+      throw isContention(error) ? new Busy() : error
+    })
   if (done === null) {
     return done
   }

@@ -57,6 +57,18 @@ export class ForTajoOnly extends Refusal {
   }
 }
 
+/** Others were at the same things for longer than anybody waits. Nothing was done. */
+export class Busy extends Refusal {
+  override readonly name = 'Busy'
+  readonly code = 'BUSY'
+
+  constructor() {
+    super(
+      'Others are changing the same at this moment, so nothing was done: send the request again.',
+    )
+  }
+}
+
 /** The same answer for what does not exist and for what belongs to another workspace. */
 export class NotFound extends Refusal {
   override readonly name = 'NotFound'

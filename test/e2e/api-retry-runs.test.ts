@@ -1,9 +1,11 @@
 /** Retrying many runs by one request: each is answered by itself. */
 import { sql } from 'drizzle-orm'
 import { describe, expect, it } from 'vitest'
+import { ApiError } from '../../src/client/api-client.ts'
 import { RetryRunsMutation } from '../../src/client/steering-documents.ts'
 import { encodeGlobalId } from '../../src/graphql/global-id.ts'
 import { useApi } from '../support/app.ts'
+import { holdOpen } from '../support/held-open.ts'
 import { runSteps } from '../support/run-steps.ts'
 import {
   type MadeSync,
@@ -18,6 +20,19 @@ const { makeActive, putRun, pauseSync, getRun } = runSteps(api)
 async function retryRuns({ client }: Workspace, runIds: readonly string[], clientKey?: string) {
   const input = { runIds: [...runIds], ...(clientKey === undefined ? {} : { clientKey }) }
   return (await client.request(RetryRunsMutation, { input })).retryRuns
+}
+
+/** As a script does it: what it is told to send again, it sends again. */
+async function retryPatiently(workspace: Workspace, runIds: readonly string[]): Promise<Answer> {
+  for (;;) {
+    try {
+      return await retryRuns(workspace, runIds)
+    } catch (error) {
+      if (!(error instanceof ApiError && error.code === 'BUSY')) {
+        throw error
+      }
+    }
+  }
 }
 
 type Answer = Awaited<ReturnType<typeof retryRuns>>
@@ -111,7 +126,7 @@ describe('retrying many runs', () => {
     const runIds = failed.map(({ runId }) => runId)
     const answers = await Promise.all(
       Array.from({ length: 20 }, (_, n) =>
-        retryRuns(workspace, n % 2 === 0 ? runIds : [...runIds].reverse()),
+        retryPatiently(workspace, n % 2 === 0 ? runIds : [...runIds].reverse()),
       ),
     )
     expect(await countRetries(workspace)).toBe(runIds.length)
@@ -156,6 +171,24 @@ describe('retrying many runs', () => {
     ])
     expect(await retryRuns(workspace, runIds, 'all')).toEqual(first)
     expect(await countRetries(workspace)).toBe(1)
+  })
+
+  it('that others hold for too long is answered BUSY, and nothing is retried', async () => {
+    const workspace = await api().makeWorkspace()
+    const [free, held] = [await makeFailed(workspace), await makeFailed(workspace)]
+    const holder = await holdOpen(api().database, (tx) =>
+      tx.rows(sql`select 1 from sync where id = ${held.sync.uuid} for no key update`),
+    )
+    await expect(retryRuns(workspace, [free.runId, held.runId], 'key')).rejects.toMatchObject({
+      code: 'BUSY',
+      message:
+        'Others are changing the same at this moment, so nothing was done: send the request again.',
+    })
+    await holder.release()
+    expect(await countRetries(workspace)).toBe(0)
+    expect(await retryRuns(workspace, [free.runId, held.runId], 'key')).toMatchObject({
+      started: 2,
+    })
   })
 
   it.each([
