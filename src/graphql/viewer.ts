@@ -12,7 +12,7 @@ interface Viewer {
   readonly isTajo: boolean
 }
 
-const ViewerType = builder.objectRef<Viewer>('Viewer').implement({
+export const ViewerType = builder.objectRef<Viewer>('Viewer').implement({
   description: 'Who asks: a token, and the workspace that it opens.',
   fields: (t) => ({
     workspaceName: t.exposeString('workspaceName', { description: 'The name of the workspace.' }),

@@ -33,7 +33,9 @@ import { apiSchema } from '../../src/graphql/schema.ts'
 import { auditMachineDeed } from '../../src/store/audit.ts'
 import { raise } from '../support/alerts.ts'
 import { useApi } from '../support/app.ts'
+import type { Prepare } from '../support/deed.ts'
 import { makeToken } from '../support/factories.ts'
+import { publicationDeeds } from '../support/publication-deeds.ts'
 import { runSteps } from '../support/run-steps.ts'
 import {
   connectTools,
@@ -59,21 +61,8 @@ async function entriesOf(workspace: Workspace, filter = {}) {
   return (await list(workspace, { first: 200, filter })).edges.map(({ node }) => node)
 }
 
-/** One deed: what changes something, and what is answered without a change. */
-interface Deed {
-  readonly changes: () => Promise<unknown>
-  /** Before it, where it then changes nothing. */
-  readonly before?: () => Promise<unknown>
-  /** The same once more, and what is refused. */
-  readonly after: readonly (() => Promise<unknown>)[]
-}
-
-type Prepare = (given: {
-  readonly workspace: Workspace
-  readonly sync: MadeSync
-}) => Promise<Deed> | Deed
-
 const DEEDS: Readonly<Record<string, Prepare>> = {
+  ...publicationDeeds(api),
   acknowledgeAlert: async ({ workspace: { client, workspaceId } }) => {
     const alert = await raise(api().database, { workspaceId })
     const acknowledge = (id: string) =>

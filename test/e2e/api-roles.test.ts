@@ -22,6 +22,7 @@ const api = useApi()
 /** The least role that may. */
 const NEEDED: Readonly<Record<string, Role>> = {
   acknowledgeAlert: 'operator',
+  approvePublication: 'admin',
   cancelRun: 'operator',
   createConnection: 'publisher',
   createSync: 'publisher',
@@ -32,13 +33,17 @@ const NEEDED: Readonly<Record<string, Role>> = {
   publishSync: 'publisher',
   reconnectConnection: 'publisher',
   redriveRecords: 'operator',
+  refusePublication: 'admin',
+  requestPublication: 'operator',
   resetCursor: 'publisher',
   resumeSync: 'operator',
   retryRun: 'operator',
   revokeToken: 'admin',
   runSync: 'operator',
+  setPublishingPolicy: 'admin',
   settleDelivery: 'operator',
   updateSync: 'publisher',
+  withdrawPublicationRequest: 'operator',
 }
 
 /** Of which type the id in an input's field is. */
@@ -48,6 +53,7 @@ const ID_TYPES: Readonly<Record<string, string>> = {
   destinationConnectionId: 'Connection',
   intentId: 'Intent',
   recordIds: 'Record',
+  requestId: 'PublicationRequest',
   runId: 'Run',
   sourceConnectionId: 'Connection',
   syncId: 'Sync',
