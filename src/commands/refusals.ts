@@ -174,13 +174,14 @@ export class NothingToRetry extends Refusal {
   /** The retry that stands for the run now, where there is one. */
   readonly runId: string | null
 
-  constructor(why: 'not_failed' | 'resolved' | 'retried', runId: string | null) {
+  constructor(why: keyof typeof NOTHING_TO_RETRY, runId: string | null) {
     super(NOTHING_TO_RETRY[why])
     this.runId = runId
   }
 }
 
 const NOTHING_TO_RETRY = {
+  test_run: 'This run was a test of a draft: start another test of it (testSync) instead.',
   not_failed: 'This run cannot be retried: only a failed or partial run can.',
   resolved: 'A retry of this run has already succeeded.',
   retried: 'This run was already retried, and its latest retry has ended: retry that one instead.',

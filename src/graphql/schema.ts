@@ -24,6 +24,7 @@ import './schedule.ts'
 import './sync.ts'
 import './sync-health.ts'
 import './sync-mutations.ts'
+import './test-run.ts'
 import './token.ts'
 import './viewer.ts'
 

@@ -27,6 +27,7 @@ import {
   ResetCursorMutation,
   SettleDeliveryMutation,
 } from '../../src/client/steering-documents.ts'
+import { TestSyncMutation } from '../../src/client/test-documents.ts'
 import { CreateTokenMutation, RevokeTokenMutation } from '../../src/client/token-documents.ts'
 import { encodeGlobalId } from '../../src/graphql/global-id.ts'
 import { apiSchema } from '../../src/graphql/schema.ts'
@@ -144,6 +145,10 @@ const DEEDS: Readonly<Record<string, Prepare>> = {
   runSync: ({ workspace: { client }, sync: { syncId } }) => {
     const run = () => client.request(RunSyncMutation, { syncId })
     return { changes: run, after: [run] }
+  },
+  testSync: ({ workspace: { client }, sync: { syncId } }) => {
+    const test = (limit: number) => client.request(TestSyncMutation, { syncId, limit })
+    return { before: () => test(0), changes: () => test(3), after: [() => test(3)] }
   },
   retryRun: async ({ workspace, sync }) => {
     const runId = await putRun(workspace, sync, { status: 'failed' })

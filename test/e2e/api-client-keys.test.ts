@@ -95,6 +95,7 @@ const INPUTS: Readonly<Record<string, Prepare>> = {
   settleDelivery: async (workspace, sync) => ({
     ...{ intentId: await putDoubt(workspace, sync), outcome: 'DELIVERED', reason: REASON },
   }),
+  testSync: (_, { syncId }) => ({ syncId, limit: 3 }),
   updateSync: (_, { syncId }) => ({ syncId, pageSize: 9 }),
 }
 

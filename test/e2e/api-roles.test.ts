@@ -42,6 +42,7 @@ const NEEDED: Readonly<Record<string, Role>> = {
   runSync: 'operator',
   setPublishingPolicy: 'admin',
   settleDelivery: 'operator',
+  testSync: 'operator',
   updateSync: 'publisher',
   withdrawPublicationRequest: 'operator',
 }

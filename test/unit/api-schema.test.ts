@@ -92,6 +92,7 @@ describe('the schema', () => {
       'runSync',
       'setPublishingPolicy',
       'settleDelivery',
+      'testSync',
       'updateSync',
       'withdrawPublicationRequest',
     ])

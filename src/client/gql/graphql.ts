@@ -795,6 +795,8 @@ export type Mutation = {
   setPublishingPolicy: SetPublishingPolicyResult;
   /** Settles a delivery in doubt. The next run takes it for delivered, or sends it once more. */
   settleDelivery: SettleDeliveryResult;
+  /** Queues a test run of the draft as it is, whether the sync is published, paused or neither: the next records of the source are read from where the next run would start, mapped and checked. Nothing is written, no cursor moves, and neither the breaker nor the health of the sync knows of it. `Run.testRecords` has what came of it. */
+  testSync: TestSyncResult;
   /** Changes the draft of a sync. What runs is the published version. */
   updateSync: UpdateSyncResult;
   /** Takes a request to publish back: for the token that made it, and for an `ADMIN`. Nothing changes for the sync. */
@@ -925,6 +927,12 @@ export type MutationSetPublishingPolicyArgs = {
 /** What can be done. Each mutation is one transaction: done as a whole, or refused. With a `clientKey` it can be repeated safely. */
 export type MutationSettleDeliveryArgs = {
   input: SettleDeliveryInput;
+};
+
+
+/** What can be done. Each mutation is one transaction: done as a whole, or refused. With a `clientKey` it can be repeated safely. */
+export type MutationTestSyncArgs = {
+  input: TestSyncInput;
 };
 
 
@@ -1653,7 +1661,7 @@ export type Role =
   /** Reads everything and watches runs and alerts. */
   | 'VIEWER';
 
-/** One execution of one published version of a sync. */
+/** One execution of one published version of a sync, or a test of its draft. */
 export type Run = Node & {
   __typename?: 'Run';
   /** How many attempts it may spend. What a person retries has one. */
@@ -1708,6 +1716,10 @@ export type Run = Node & {
   status: RunStatus;
   /** The sync it belongs to. */
   sync: Sync;
+  /** What it is a test of; null for a run that is none. */
+  test?: Maybe<Test>;
+  /** What became of the records of a test run, in their order. They are personal data: for an `OPERATOR` or more, null for others. They are kept for 7 days, or until the next test of the sync has come to its end: null then, and for a run that is no test. */
+  testRecords?: Maybe<Array<TestRecord>>;
   /** How many records the source has, where it can tell. */
   totalRecords?: Maybe<Scalars['Float']['output']>;
   /** Whether another attempt of it is coming. */
@@ -1715,7 +1727,7 @@ export type Run = Node & {
 };
 
 
-/** One execution of one published version of a sync. */
+/** One execution of one published version of a sync, or a test of its draft. */
 export type RunDeliveriesInDoubtArgs = {
   after?: InputMaybe<Scalars['String']['input']>;
   before?: InputMaybe<Scalars['String']['input']>;
@@ -1724,7 +1736,7 @@ export type RunDeliveriesInDoubtArgs = {
 };
 
 
-/** One execution of one published version of a sync. */
+/** One execution of one published version of a sync, or a test of its draft. */
 export type RunRejectedRecordsArgs = {
   after?: InputMaybe<Scalars['String']['input']>;
   before?: InputMaybe<Scalars['String']['input']>;
@@ -1754,7 +1766,9 @@ export type RunCause =
   /** Its time had come. */
   | 'SCHEDULE'
   /** It takes the place of a run that stopped reporting. */
-  | 'SWEEP';
+  | 'SWEEP'
+  /** Somebody tests a draft: nothing is written. */
+  | 'TEST';
 
 /** One page of a list, newest entries first. */
 export type RunDeliveriesInDoubtConnection = {
@@ -1781,7 +1795,7 @@ export type RunFailure = {
   code: FailureCode;
   /** Technical detail, without personal data and secrets. */
   detail?: Maybe<Scalars['String']['output']>;
-  /** The mutation that follows, as the sync stands now; null when there is nothing to do. */
+  /** The mutation that follows, as the sync stands now; null when there is nothing to do. None follows a test: start another one. */
   nextMutation?: Maybe<NextMutation>;
   /** Who has to do it. */
   owner: FailureOwner;
@@ -2221,6 +2235,52 @@ export type SyncStillPausing = Refusal & {
   /** The reason, in full sentences. */
   message: Scalars['String']['output'];
 };
+
+/** What a test run is of. */
+export type Test = {
+  __typename?: 'Test';
+  /** Most records that it reads. */
+  limit: Scalars['Int']['output'];
+  /** How many of the records that it read would not be sent; null: it has not come to its end. */
+  recordsWithProblems?: Maybe<Scalars['Int']['output']>;
+  /** Names the version that was tested: the draft as it was then. */
+  versionDigest: Scalars['String']['output'];
+};
+
+/** Why a record would not be sent. */
+export type TestProblem = {
+  __typename?: 'TestProblem';
+  /** The field of the mapping; null: it is about the record as a whole. */
+  field?: Maybe<Scalars['String']['output']>;
+  /** What is wrong, in a full sentence. */
+  reason: Scalars['String']['output'];
+};
+
+/** What a draft makes of one record of the source. */
+export type TestRecord = {
+  __typename?: 'TestRecord';
+  /** Whether it has more than 16,384 characters of JSON, and is not shown for that. */
+  isTooLarge: Scalars['Boolean']['output'];
+  /** Where it lies from where the next run would start: 0 is the first. */
+  position: Scalars['Int']['output'];
+  /** Why it would not be sent; null: it would. */
+  problem?: Maybe<TestProblem>;
+  /** As it would be sent; null: there is a problem, or it is too large to be shown. */
+  record?: Maybe<Scalars['JSON']['output']>;
+};
+
+/** A draft to test. */
+export type TestSyncInput = {
+  /** Your own key for this very request, such as a UUID, of 1 to 200 characters. The same request with the same key is done once, however often it is sent: a repetition answers what the first one did, and a refusal leaves the key free. It is remembered for 7 days. */
+  clientKey?: InputMaybe<Scalars['String']['input']>;
+  /** Most records to read, 1 to 100. */
+  limit?: InputMaybe<Scalars['Int']['input']>;
+  /** The id of the sync. */
+  syncId: Scalars['ID']['input'];
+};
+
+/** What the mutation did, or why it was refused. A refusal changed nothing. */
+export type TestSyncResult = AlreadyRunning | Forbidden | InvalidInput | NotFound | StartedRun;
 
 /** Changes to the draft of a sync. What is not given stays as it is. */
 export type UpdateSyncInput = {
@@ -2845,6 +2905,27 @@ export type SettleDeliveryMutation = { __typename?: 'Mutation', settleDelivery:
     | { __typename: 'NotFound', field: string, message: string }
     | { __typename: 'SettledDelivery', settled: number, done: CommandStatus, sync: { __typename?: 'Sync', id: string } }
    };
+
+export type TestSyncMutationVariables = Exact<{
+  syncId: Scalars['ID']['input'];
+  limit?: InputMaybe<Scalars['Int']['input']>;
+}>;
+
+
+export type TestSyncMutation = { __typename?: 'Mutation', testSync:
+    | { __typename: 'AlreadyRunning', runId: string, message: string }
+    | { __typename: 'Forbidden', message: string }
+    | { __typename: 'InvalidInput', message: string, problems: Array<{ __typename?: 'InputProblem', field: string, reason: string }> }
+    | { __typename: 'NotFound', message: string }
+    | { __typename: 'StartedRun', status: CommandStatus, run: { __typename?: 'Run', id: string, status: RunStatus, cause: RunCause, attemptAllowance: number, test?: { __typename?: 'Test', versionDigest: string, limit: number, recordsWithProblems?: number | null } | null } }
+   };
+
+export type TestRunQueryVariables = Exact<{
+  id: Scalars['ID']['input'];
+}>;
+
+
+export type TestRunQuery = { __typename?: 'Query', run?: { __typename?: 'Run', cause: RunCause, failure?: { __typename?: 'RunFailure', code: FailureCode, nextMutation?: NextMutation | null } | null, test?: { __typename?: 'Test', versionDigest: string, limit: number, recordsWithProblems?: number | null } | null, testRecords?: Array<{ __typename?: 'TestRecord', position: number, record?: unknown | null, isTooLarge: boolean, problem?: { __typename?: 'TestProblem', field?: string | null, reason: string } | null }> | null } | null };
 
 export type TokensQueryVariables = Exact<{
   first?: InputMaybe<Scalars['Int']['input']>;
@@ -4673,6 +4754,64 @@ export const SettleDeliveryDocument = new TypedDocumentString(`
     outcome
   }
 }`) as unknown as TypedDocumentString<SettleDeliveryMutation, SettleDeliveryMutationVariables>;
+export const TestSyncDocument = new TypedDocumentString(`
+    mutation TestSync($syncId: ID!, $limit: Int) {
+  testSync(input: {syncId: $syncId, limit: $limit}) {
+    __typename
+    ... on StartedRun {
+      status
+      run {
+        id
+        status
+        cause
+        attemptAllowance
+        test {
+          versionDigest
+          limit
+          recordsWithProblems
+        }
+      }
+    }
+    ... on AlreadyRunning {
+      runId
+    }
+    ... on InvalidInput {
+      problems {
+        field
+        reason
+      }
+    }
+    ... on Refusal {
+      message
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<TestSyncMutation, TestSyncMutationVariables>;
+export const TestRunDocument = new TypedDocumentString(`
+    query TestRun($id: ID!) {
+  run(id: $id) {
+    cause
+    failure {
+      code
+      nextMutation
+    }
+    test {
+      versionDigest
+      limit
+      recordsWithProblems
+    }
+    testRecords {
+      position
+      record
+      isTooLarge
+      problem {
+        field
+        reason
+      }
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<TestRunQuery, TestRunQueryVariables>;
 export const TokensDocument = new TypedDocumentString(`
     query Tokens($first: Int) {
   tokens(first: $first) {
