@@ -16,6 +16,7 @@ import { createSealer } from '../../src/runtime/seal.ts'
 import { releaseRun } from '../../src/store/run-ends.ts'
 import { sweepRun } from '../../src/store/sweeps.ts'
 import { recoverRun } from '../../src/store/workers.ts'
+import { putFailedRuns } from '../support/breaker-steps.ts'
 import { createCutDatabase } from '../support/cut-database.ts'
 import { ENGINE_DATABASE_KINDS, useDatabase } from '../support/databases.ts'
 import { createEngineHarness, type EngineHarness } from '../support/engine-harness.ts'
@@ -232,6 +233,8 @@ describe.each(ENGINE_DATABASE_KINDS)('a test run on %s', (kind) => {
     source.failWith(new ConnectorError('provider_unavailable', 'The source did not answer.'))
     await harness.startEngine()
     const sync = await harness.seedSync({ breakerThreshold: 1 })
+    // Enough to pause the sync, should anybody ask.
+    await putFailedRuns(database(), sync, 1)
     const failed = { status: 'failed', failureCode: 'provider_unavailable' }
     expect(await harness.waitForEnd(await test(sync))).toMatchObject(failed)
     expect(await statusOf(sync)).toBe('active')
