@@ -1,23 +1,28 @@
 /**
  * Attests the draft: it becomes the version that runs, and the sync becomes active, whoever had paused it. Where
- * that was the breaker, its incident is over.
+ * that was the breaker, its incident is over. Where the workspace wants four eyes, nobody publishes alone (I22).
  */
 import { z } from 'zod'
 import { announceAlerts } from '../coordination/announce.ts'
-import { breakerIncident } from '../domain/alert.ts'
-import { BREAKER_INCIDENT_CLOSING } from '../domain/breaker.ts'
 import { decidePublish, digestConfig } from '../domain/sync.ts'
 import { sha256 } from '../runtime/hash.ts'
-import { closeIncident } from '../store/alerts.ts'
 import type { Handle } from '../store/database.ts'
-import { findPublication, insertPublication } from '../store/publications.ts'
-import { activateSync, findSync, findSyncForUpdate, type StoredSync } from '../store/syncs.ts'
+import { findPublication } from '../store/publications.ts'
+import { findSync, findSyncForUpdate, type StoredSync } from '../store/syncs.ts'
+import { needsApproval } from '../store/workspaces.ts'
 import { recordDeed } from './audit-trail.ts'
 import type { Actor, CommandContext } from './context.ts'
 import { DONE_OR_NOOP, type Done, once, onceChecked, type Repeatable } from './once.ts'
-import { placeSlots } from './place-slots.ts'
-import { ChangedMeanwhile, InvalidInput, NotFound, SyncStillPausing } from './refusals.ts'
+import { publishVersion } from './publish-version.ts'
+import {
+  ApprovalNeeded,
+  ChangedMeanwhile,
+  InvalidInput,
+  NotFound,
+  SyncStillPausing,
+} from './refusals.ts'
 import { requireRole } from './require-role.ts'
+import { supersedeRequest } from './supersede-request.ts'
 import { checkSyncSettings } from './sync-settings.ts'
 
 export interface PublishSyncInput extends Repeatable {
@@ -38,7 +43,7 @@ const PUBLISH_SYNC = {
 /** Tries to publish the draft that was checked, before somebody else's changes win. */
 const MAX_TRIES = 3
 
-/** Throws {@link Forbidden}, {@link InvalidInput}, {@link NotFound}, {@link SyncStillPausing}, {@link ChangedMeanwhile}. */
+/** Throws {@link Forbidden}, {@link InvalidInput}, {@link NotFound}, {@link ApprovalNeeded}, {@link SyncStillPausing}, {@link ChangedMeanwhile}. */
 export async function publishSync(
   context: CommandContext,
   actor: Actor,
@@ -52,6 +57,7 @@ export async function publishSync(
       if (!known) {
         throw new NotFound('sync', 'syncId')
       }
+      await refuseWithoutApproval(context.database, actor, null)
       // What held when the draft was saved may not hold any more: its file may have gone.
       const checked = await checkSyncSettings(context, actor.workspaceId, known.draft)
       if (checked.kind === 'invalid') {
@@ -80,6 +86,7 @@ async function publishDraft(
   if (!sync || digestConfig(sha256, sync.draft) !== draftDigest) {
     return null
   }
+  await refuseWithoutApproval(tx, actor, 'publish')
   const current = sync.publicationId ? await findPublication(tx, sync.id, sync.publicationId) : null
   const publishedDigest = current?.versionDigest ?? null
   const decision = decidePublish({ status: sync.status, draftDigest, publishedDigest })
@@ -89,18 +96,13 @@ async function publishDraft(
   if (decision.kind === 'noop' && current) {
     return { answer: { syncId: sync.id, publicationId: current.id, status: 'noop' } }
   }
-  const publicationId = context.ids.next()
-  await insertPublication(tx, {
-    id: publicationId,
-    syncId: sync.id,
-    versionDigest: draftDigest,
-    config: sync.draft,
-    publishedBy: actor.tokenName,
+  const { publicationId, hasClosedAlert } = await publishVersion(tx, context, sync, {
+    ...{ versionDigest: draftDigest, config: sync.draft },
+    ...{ publishedBy: actor.tokenName, approvedBy: null },
   })
-  await activateSync(tx, sync.id, publicationId)
-  const hasClosedAlert = await closeIncident(tx, breakerIncident(sync.id), BREAKER_INCIDENT_CLOSING)
-  const { schedule } = sync.draft
-  await placeSlots(tx, sync.id, { schedule, wasActive: sync.status === 'active' })
+  const superseded = await supersedeRequest(tx, actor, {
+    ...{ syncId: sync.id, kind: 'version_active', digest: draftDigest },
+  })
   await recordDeed(tx, context, actor, {
     action: 'publishSync',
     subjectType: 'sync',
@@ -110,10 +112,20 @@ async function publishDraft(
       publicationId: current?.id ?? null,
       versionDigest: publishedDigest,
     },
-    after: { status: 'active', publicationId, versionDigest: draftDigest },
+    after: { status: 'active', publicationId, versionDigest: draftDigest, ...superseded },
   })
   return {
     answer: { syncId: sync.id, publicationId, status: 'done' },
     ...(hasClosedAlert && { announce: () => announceAlerts(context.bus) }),
+  }
+}
+
+async function refuseWithoutApproval(
+  handle: Handle,
+  { workspaceId }: Actor,
+  hold: 'publish' | null,
+): Promise<void> {
+  if (await needsApproval(handle, workspaceId, hold)) {
+    throw new ApprovalNeeded()
   }
 }

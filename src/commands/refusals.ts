@@ -76,7 +76,14 @@ export class NotFound extends Refusal {
   readonly field: string
 
   constructor(
-    what: 'sync' | 'run' | 'connection' | 'alert' | 'token' | 'delivery in doubt',
+    what:
+      | 'sync'
+      | 'run'
+      | 'connection'
+      | 'alert'
+      | 'token'
+      | 'delivery in doubt'
+      | 'publication request',
     field: string,
   ) {
     super(`There is no ${what} with the id that is given in ${field}.`)
@@ -131,10 +138,64 @@ export class NotPublished extends Refusal {
   }
 }
 
+/** The workspace wants four eyes for what is published. */
+export class ApprovalNeeded extends Refusal {
+  override readonly name = 'ApprovalNeeded'
+  readonly code = 'APPROVAL_NEEDED'
+
+  constructor() {
+    super(
+      'This workspace publishes only what somebody else has approved: request the publication (requestPublication), and an ADMIN with another token approves it.',
+    )
+  }
+}
+
+/** The draft is the version that runs already. */
+export class NothingToPublish extends Refusal {
+  override readonly name = 'NothingToPublish'
+  readonly code = 'NOTHING_TO_PUBLISH'
+
+  constructor() {
+    super('The draft of this sync is the version that runs already: there is nothing to publish.')
+  }
+}
+
+/** Four eyes: who asked does not answer. */
+export class OwnRequest extends Refusal {
+  override readonly name = 'OwnRequest'
+  readonly code = 'OWN_REQUEST'
+
+  constructor() {
+    super(
+      'This publication was requested with the same token: an ADMIN with another token approves or refuses it. It can be withdrawn.',
+    )
+  }
+}
+
+/** Something else has become of the request. */
+export class RequestClosed extends Refusal {
+  override readonly name = 'RequestClosed'
+  readonly code = 'REQUEST_CLOSED'
+  readonly status: keyof typeof REQUEST_CLOSED
+
+  constructor(status: keyof typeof REQUEST_CLOSED) {
+    super(REQUEST_CLOSED[status])
+    this.status = status
+  }
+}
+
+const REQUEST_CLOSED = {
+  approved: 'This request was approved before: its version was published.',
+  refused: 'This request was refused before: the publication can be requested again.',
+  withdrawn: 'This request was withdrawn before: the publication can be requested again.',
+  superseded:
+    'This request does not stand any more: since it was made, the draft was changed, or its version became active without it. Request the publication of the draft as it is now.',
+}
+
 export class NothingToRetry extends Refusal {
   override readonly name = 'NothingToRetry'
   readonly code = 'NOTHING_TO_RETRY'
-  readonly why: 'not_failed' | 'resolved' | 'retried'
+  readonly why: keyof typeof NOTHING_TO_RETRY
   /** The retry that stands for the run now, where there is one. */
   readonly runId: string | null
 
@@ -146,6 +207,7 @@ export class NothingToRetry extends Refusal {
 }
 
 const NOTHING_TO_RETRY = {
+  test_run: 'This run was a test of a draft: start another test of it (testSync) instead.',
   not_failed: 'This run cannot be retried: only a failed or partial run can.',
   resolved: 'A retry of this run has already succeeded.',
   retried: 'This run was already retried, and its latest retry has ended: retry that one instead.',

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { decideResume } from '../domain/sync.ts'
 import { assert, unreachable } from '../runtime/assert.ts'
 import type { Handle } from '../store/database.ts'
+import { findPublication } from '../store/publications.ts'
 import { activateSync, findSyncForUpdate } from '../store/syncs.ts'
 import { recordDeed } from './audit-trail.ts'
 import type { Actor, CommandContext } from './context.ts'
@@ -10,6 +11,7 @@ import { DONE_OR_NOOP, type Done, once, type Repeatable } from './once.ts'
 import { placeSlots } from './place-slots.ts'
 import { NotFound, NotPublished, SyncPaused, SyncStillPausing } from './refusals.ts'
 import { requireRole } from './require-role.ts'
+import { supersedeRequest } from './supersede-request.ts'
 
 export interface ResumeSyncInput extends Repeatable {
   readonly syncId: string
@@ -57,12 +59,16 @@ async function resume(
   assert(sync.publicationId !== null, 'A paused sync has no publication.')
   await activateSync(tx, sync.id, sync.publicationId)
   await placeSlots(tx, sync.id, { wasActive: false })
+  const resumed = await findPublication(tx, sync.id, sync.publicationId)
+  const superseded = await supersedeRequest(tx, actor, {
+    ...{ syncId: sync.id, kind: 'version_active', digest: resumed?.versionDigest ?? '' },
+  })
   await recordDeed(tx, context, actor, {
     action: 'resumeSync',
     subjectType: 'sync',
     subjectId: sync.id,
     before: { status: sync.status, pauseReason: sync.pauseReason },
-    after: { status: 'active' },
+    after: { status: 'active', ...superseded },
   })
   return { answer: { syncId: sync.id, status: 'done' } }
 }

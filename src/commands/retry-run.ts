@@ -58,6 +58,7 @@ export async function startRetry(
   const decision = decideRetry({
     syncStatus: sync.status,
     runStatus: run.status,
+    isTest: run.cause === 'test',
     resolvedByRunId: run.resolvedByRunId,
     inFlight: await findRunInFlight(tx, sync.id),
     latestRetry: await findLatestRetry(tx, run.id),
@@ -99,7 +100,8 @@ function toRefusal(
     case 'already_running':
       return new AlreadyRunning(decision.runId)
     case 'not_failed':
-      return new NothingToRetry('not_failed', null)
+    case 'test_run':
+      return new NothingToRetry(decision.why, null)
     case 'resolved':
     case 'retried':
       return new NothingToRetry(decision.why, decision.runId)

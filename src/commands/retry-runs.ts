@@ -38,7 +38,7 @@ const OUTCOME = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('paused'), isByBreaker: z.boolean() }),
   z.object({
     kind: z.literal('nothing_to_retry'),
-    why: z.enum(['not_failed', 'resolved', 'retried']),
+    why: z.enum(['not_failed', 'test_run', 'resolved', 'retried']),
     runId: z.string().nullable(),
   }),
 ])

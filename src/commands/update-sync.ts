@@ -20,6 +20,7 @@ import { checkText, MAX_NAME_LENGTH } from './input-checks.ts'
 import { type Call, DONE_OR_NOOP, once, onceChecked, type Repeatable } from './once.ts'
 import { ChangedMeanwhile, type InputProblem, InvalidInput, NotFound } from './refusals.ts'
 import { requireRole } from './require-role.ts'
+import { supersedeRequest } from './supersede-request.ts'
 import { checkSyncSettings, type SyncSettings } from './sync-settings.ts'
 
 export interface UpdateSyncInput extends Repeatable {
@@ -114,12 +115,16 @@ async function save(
         return { answer: { syncId, status: 'noop' } }
       }
       await updateDraft(tx, syncId, { name, draft: config })
+      const digest = digestConfig(sha256, config)
+      const superseded = await supersedeRequest(tx, actor, {
+        ...{ syncId, kind: 'draft_changed', digest },
+      })
       await recordDeed(tx, context, actor, {
         action: 'updateSync',
         subjectType: 'sync',
         subjectId: syncId,
         before,
-        after: describe(name, config),
+        after: { ...describe(name, config), ...superseded },
       })
       return { answer: { syncId, status: 'done' } }
     })

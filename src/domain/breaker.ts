@@ -37,7 +37,7 @@ export const COUNTED_STATUSES = [
   'failed',
 ] as const satisfies readonly RunStatus[]
 /** Runs that were started for these do not count. What people try out must neither pause a sync nor hide its failures. */
-export const UNCOUNTED_CAUSES: readonly RunCause[] = []
+export const UNCOUNTED_CAUSES: readonly RunCause[] = ['test']
 /** Runs that failed for the want of a run slot say nothing of the sync. */
 export const UNCOUNTED_CODES: readonly FailureCode[] = FAILURE_CODES.filter((code) =>
   code.startsWith('lease_'),

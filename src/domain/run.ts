@@ -21,7 +21,7 @@ export const FINAL_RUN_STATUSES = ['succeeded', 'partial', 'failed', 'canceled']
 export type FinalRunStatus = (typeof FINAL_RUN_STATUSES)[number]
 
 /** Why a run was started. */
-export const RUN_CAUSES = ['schedule', 'run_now', 'retry', 'redrive', 'sweep'] as const
+export const RUN_CAUSES = ['schedule', 'run_now', 'retry', 'redrive', 'sweep', 'test'] as const
 export type RunCause = (typeof RUN_CAUSES)[number]
 
 /** How one attempt of a run ended. */

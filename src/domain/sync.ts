@@ -217,6 +217,8 @@ export type RetryDecision =
   | { readonly kind: 'refuse'; readonly why: 'already_running'; readonly runId: string }
   /** It did not fail: it is under way, succeeded, or was canceled. */
   | { readonly kind: 'refuse'; readonly why: 'not_failed' }
+  /** It tested a draft: another test is started instead. */
+  | { readonly kind: 'refuse'; readonly why: 'test_run' }
   /** A retry has already put it right. */
   | { readonly kind: 'refuse'; readonly why: 'resolved'; readonly runId: string }
   /** It was retried, and the latest retry ended without success: that one is to be retried. */
@@ -229,12 +231,16 @@ export type RetryDecision =
 export function decideRetry(facts: {
   readonly syncStatus: SyncStatus
   readonly runStatus: RunStatus
+  readonly isTest: boolean
   readonly resolvedByRunId: string | null
   readonly inFlight: { readonly id: string } | null
   readonly latestRetry: { readonly id: string } | null
 }): RetryDecision {
   if (facts.inFlight) {
     return { kind: 'refuse', why: 'already_running', runId: facts.inFlight.id }
+  }
+  if (facts.isTest) {
+    return { kind: 'refuse', why: 'test_run' }
   }
   if (facts.runStatus !== 'failed' && facts.runStatus !== 'partial') {
     return { kind: 'refuse', why: 'not_failed' }

@@ -11,9 +11,11 @@ import { type Bus, WAKE_CHANNEL } from '../coordination/bus.ts'
 import type { Leases } from '../coordination/lease.ts'
 import { failure } from '../domain/failure.ts'
 import type { Hash } from '../domain/ids.ts'
-import { compileMapping } from '../domain/mapping.ts'
+import { type CompiledMapping, compileMapping } from '../domain/mapping.ts'
 import type { RetryPolicy } from '../domain/retry.ts'
 import { decideStanding, readSyncConfig, type SyncConfig } from '../domain/sync.ts'
+import type { TestRecord } from '../domain/test-run.ts'
+import { assert } from '../runtime/assert.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/logger.ts'
 import type { IdSource, Random } from '../runtime/random.ts'
@@ -26,6 +28,7 @@ import { countSetAside } from '../store/quarantine.ts'
 import { isRereading } from '../store/rereadings.ts'
 import type { RunHolder } from '../store/run-ends.ts'
 import { type ClaimedRun, setTotalRecords } from '../store/runs.ts'
+import { findSavedCursor } from '../store/test-runs.ts'
 import { failAttempt, type StopCause, stopCauseOf, unlessStopped } from './attempt-stop.ts'
 import { ConfirmedWrites, MAX_CONFIRMED } from './confirmed-writes.ts'
 import { endRun, type RunEnd } from './end-run.ts'
@@ -37,6 +40,7 @@ import { ProgressPublisher } from './progress-publisher.ts'
 import { Quarantine } from './quarantine.ts'
 import { settleLeft } from './settle-left.ts'
 import { Silence } from './silence.ts'
+import { testRecords } from './test-run.ts'
 
 export interface AttemptSettings {
   readonly leaseLifeMs: number
@@ -131,6 +135,9 @@ async function reachEnd(parts: AttemptParts, context: AttemptContext): Promise<R
   try {
     await parts.faults('afterClaim', claimed.runId)
     context.signal.throwIfAborted()
+    if (claimed.testLimit !== null) {
+      return { kind: 'tested', records: await runTest(parts, context, claimed.testLimit) }
+    }
     const config = checkStanding(claimed)
     await lease.take()
     await parts.faults('afterLease', claimed.runId)
@@ -148,6 +155,27 @@ async function reachEnd(parts: AttemptParts, context: AttemptContext): Promise<R
     return { kind: 'stopped', stop }
   } finally {
     await connectors?.close()
+  }
+}
+
+/** Of the draft, whether anything is published, paused or not: nothing is written, so no lease is needed (I23). */
+async function runTest(
+  parts: AttemptParts,
+  { claimed, signal }: AttemptContext,
+  limit: number,
+): Promise<readonly TestRecord[]> {
+  const { workspaceId, syncId } = claimed
+  assert(claimed.config !== null, 'A test run has a version.')
+  const config = readSyncConfig(claimed.config)
+  const connectors = await unlessStopped(signal, () =>
+    openConnectors({ ...parts, workspaceId, config, signal }),
+  )
+  try {
+    const mapping = compileVersion(config)
+    const from = await findSavedCursor(parts.database, syncId)
+    return await testRecords({ ...connectors, mapping, from, limit, signal })
+  } finally {
+    await connectors.close()
   }
 }
 
@@ -171,12 +199,7 @@ async function createPageLoop(
 ): Promise<PageLoop> {
   const { claimed, holder, lease, publisher, signal } = context
   const { config, connectors } = opened
-  const compiled = compileMapping(config.mapping)
-  if (compiled.kind === 'invalid') {
-    const [problem] = compiled.problems
-    const detail = problem ? `${problem.field}: ${problem.reason}` : 'The mapping is not valid.'
-    throw failAttempt(failure('node_failed', { step: 'mapping', detail }))
-  }
+  const mapping = compileVersion(config)
   const { writer } = connectors
   const connectionId = config.destinationConnectionId
   const confirmed = await findConfirmed(parts, claimed.syncId, writer)
@@ -193,7 +216,7 @@ async function createPageLoop(
     reader: connectors.reader,
     writer,
     confirmed,
-    mapping: compiled.mapping,
+    mapping,
     config,
     holder,
     lease,
@@ -215,6 +238,17 @@ async function createPageLoop(
     firstSends: claimed.firstSends,
     firstSendsRejected: claimed.firstSendsRejected,
   })
+}
+
+/** Throws an attempt's stop. */
+function compileVersion(config: SyncConfig): CompiledMapping {
+  const compiled = compileMapping(config.mapping)
+  if (compiled.kind === 'invalid') {
+    const [problem] = compiled.problems
+    const detail = problem ? `${problem.field}: ${problem.reason}` : 'The mapping is not valid.'
+    throw failAttempt(failure('node_failed', { step: 'mapping', detail }))
+  }
+  return compiled.mapping
 }
 
 async function findConfirmed(

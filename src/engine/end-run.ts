@@ -12,8 +12,10 @@ import { failure } from '../domain/failure.ts'
 import type { RunProgress } from '../domain/progress.ts'
 import { decideAfterFailure, decideAfterInterruption, type RetryPolicy } from '../domain/retry.ts'
 import { decideEnd, type EndOfRun } from '../domain/run.ts'
+import { sealedFor, type TestRecord } from '../domain/test-run.ts'
 import { unreachable } from '../runtime/assert.ts'
 import type { IdSource } from '../runtime/random.ts'
+import type { Sealer } from '../runtime/seal.ts'
 import { type BreakerSettings, recordWithBreaker } from '../store/breaker.ts'
 import type { Database } from '../store/database.ts'
 import {
@@ -27,17 +29,20 @@ import {
   releaseRun,
 } from '../store/run-ends.ts'
 import type { ClaimedRun } from '../store/runs.ts'
+import { completeTestRun } from '../store/test-runs.ts'
 import type { StopCause } from './attempt-stop.ts'
 import { type KeepTryingParts, keepTrying } from './keep-trying.ts'
 
 export type RunEnd =
   | { readonly kind: 'end_of_source'; readonly totals: EndOfRun }
+  | { readonly kind: 'tested'; readonly records: readonly TestRecord[] }
   | { readonly kind: 'stopped'; readonly stop: StopCause }
 
 export interface EndRunParts extends KeepTryingParts {
   readonly database: Database
   readonly bus: Bus
   readonly ids: IdSource
+  readonly sealer: Sealer
   readonly settings: { readonly retry: RetryPolicy; readonly breaker: BreakerSettings }
   readonly claimed: ClaimedRun
   readonly holder: RunHolder
@@ -56,6 +61,9 @@ export async function endRun(parts: EndRunParts, end: RunEnd): Promise<RunProgre
 function recordEnd(parts: EndRunParts, end: RunEnd): Promise<RunProgress | null> {
   if (end.kind === 'end_of_source') {
     return recordEndOfSource(parts, end.totals)
+  }
+  if (end.kind === 'tested') {
+    return recordTest(parts, end.records)
   }
   const { stop } = end
   switch (stop.kind) {
@@ -88,6 +96,20 @@ async function recordEndOfSource(
     return completed?.progress ?? null
   }
   return recordFailure(parts, failure(decision.code, { step: 'writing' }), null)
+}
+
+async function recordTest(
+  { database, holder, logger, sealer }: EndRunParts,
+  records: readonly TestRecord[],
+): Promise<RunProgress | null> {
+  const { runId } = holder
+  const completed = await completeTestRun(database, holder, {
+    read: records.length,
+    recordsWithProblems: records.filter(({ problem }) => problem !== null).length,
+    sealedRecords: sealer.seal(JSON.stringify(records), sealedFor(runId)),
+  })
+  logger.info('run.completed', { runId, status: 'succeeded' })
+  return completed
 }
 
 async function recordFailure(
@@ -127,6 +149,9 @@ async function recordFailed(parts: EndRunParts, told: Failure): Promise<RunProgr
   const { runId, syncId } = holder
   const { breaker } = parts.settings
   logger.info('run.failed', { runId, code: told.code })
+  if (parts.claimed.testLimit !== null) {
+    return await failRun(database, holder, told) // it says nothing of what is published
+  }
   const settings = { ids, breaker, name: 'endRun.recordFailed', syncId }
   const failed = await recordWithBreaker(database, settings, (tx) => failRun(tx, holder, told))
   if (failed?.trip) {

@@ -3,6 +3,7 @@
  * records and pages that have ended are forgotten with the keys of their time, and what people asked for by a key of
  * their own a week after it was done.
  */
+import { TEST_RECORDS_LIFE_MS } from '../domain/test-run.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/logger.ts'
 import { PeriodicService, type Service } from '../runtime/service.ts'
@@ -11,6 +12,7 @@ import type { Database } from '../store/database.ts'
 import { forgetEndedPages } from '../store/ended-pages.ts'
 import { dropExpiredPartitions, makePartitions } from '../store/partitions.ts'
 import { forgetEnded } from '../store/quarantine.ts'
+import { forgetTestRecords } from '../store/test-runs.ts'
 
 export interface LedgerUpkeepOptions {
   readonly database: Database
@@ -68,6 +70,10 @@ export class LedgerUpkeep implements Service {
     const keys = await forgetCommandKeys(database, COMMAND_KEY_LIFE_MS)
     if (keys > 0) {
       logger.info('command_keys.forgotten', { keys })
+    }
+    const tests = await forgetTestRecords(database, TEST_RECORDS_LIFE_MS)
+    if (tests > 0) {
+      logger.info('test_records.forgotten', { tests })
     }
   }
 }

@@ -26,7 +26,7 @@ import { builder } from './builder.ts'
 import { encodeGlobalId } from './global-id.ts'
 import { RoleEnum } from './role.ts'
 
-const RefusalInterface = builder.interfaceRef<Refusal>('Refusal').implement({
+export const RefusalInterface = builder.interfaceRef<Refusal>('Refusal').implement({
   description: 'Why a mutation was not carried out. Nothing was changed.',
   fields: (t) => ({
     message: t.exposeString('message', { description: 'The reason, in full sentences.' }),

@@ -7,6 +7,7 @@ import {
   type FailureCode,
   type FailureRetry,
 } from '../domain/failure.ts'
+import type { RunCause } from '../domain/run.ts'
 import { nextMutationOf } from '../domain/run-view.ts'
 import { builder } from './builder.ts'
 import type { ApiContext } from './context.ts'
@@ -81,6 +82,8 @@ const NextMutationEnum = builder.enumType('NextMutation', {
 /** A failure and the run that it belongs to. */
 export interface RunFailure extends Failure {
   readonly runId: string
+  /** It tested a draft, so it cannot be retried. */
+  readonly isTest: boolean
 }
 
 export const RunFailureType = builder.objectRef<RunFailure>('RunFailure').implement({
@@ -101,9 +104,11 @@ export const RunFailureType = builder.objectRef<RunFailure>('RunFailure').implem
       type: NextMutationEnum,
       nullable: true,
       description:
-        'The mutation that follows, as the sync stands now; null when there is nothing to do.',
-      resolve: async ({ code, runId }, _args, context) =>
-        nextMutationOf(code, { pauseCause: await findPauseCause(code, runId, context) }),
+        'The mutation that follows, as the sync stands now; null when there is nothing to do. None follows a test: start another one.',
+      resolve: async ({ code, runId, isTest }, _args, context) =>
+        isTest
+          ? null
+          : nextMutationOf(code, { pauseCause: await findPauseCause(code, runId, context) }),
     }),
     step: t.expose('step', {
       type: StepEnum,
@@ -139,10 +144,12 @@ export function toRunFailure(
     readonly failureStep: Failure['step']
     readonly failureSubject: string | null
     readonly failureDetail: string | null
+    readonly cause?: RunCause
   },
 ): RunFailure | null {
   const { failureCode: code, failureStep: step, failureSubject: subject } = row
-  return code === null ? null : { runId, code, step, subject, detail: row.failureDetail }
+  const isTest = row.cause === 'test'
+  return code === null ? null : { runId, isTest, code, step, subject, detail: row.failureDetail }
 }
 
 const CatalogueEntryType = builder.objectRef<FailureCode>('FailureCatalogueEntry').implement({

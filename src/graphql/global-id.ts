@@ -8,7 +8,15 @@ import { GraphQLError } from 'graphql'
 import { InvalidInput } from '../commands/refusals.ts'
 import { isUuid } from '../domain/ids.ts'
 
-const NODE_TYPES = ['AccessToken', 'Alert', 'Connection', 'Run', 'Sync'] as const
+const NODE_TYPES = [
+  'AccessToken',
+  'Alert',
+  'Connection',
+  'Publication',
+  'PublicationRequest',
+  'Run',
+  'Sync',
+] as const
 type NodeType = (typeof NODE_TYPES)[number]
 /** These have an id, and are no objects that can be asked for by it. */
 const ID_TYPES = [...NODE_TYPES, 'Intent', 'Record', 'Workspace'] as const

@@ -7,6 +7,12 @@
  */
 import { includesRole } from '../domain/role.ts'
 import { findAlertsByIds, type HistoricAlert } from '../store/history/alerts.ts'
+import {
+  findPublicationRequestsByIds,
+  findPublicationsByIds,
+  type HistoricPublication,
+  type HistoricPublicationRequest,
+} from '../store/history/publications.ts'
 import { findRunsByIds, type HistoricRun } from '../store/history/runs.ts'
 import {
   findConnectionsByIds,
@@ -63,3 +69,22 @@ export const SyncType = builder.loadableNodeRef<HistoricSync>('Sync', {
   sort: (sync) => sync.id,
   loaderOptions: COLLECT_ONLY,
 })
+
+export const PublicationType = builder.loadableNodeRef<HistoricPublication>('Publication', {
+  id: { resolve: (publication) => publication.id },
+  load: (ids: string[], context) =>
+    findPublicationsByIds(context.parts.database, getActor(context).workspaceId, ids),
+  sort: (publication) => publication.id,
+  loaderOptions: COLLECT_ONLY,
+})
+
+export const PublicationRequestType = builder.loadableNodeRef<HistoricPublicationRequest>(
+  'PublicationRequest',
+  {
+    id: { resolve: (request) => request.id },
+    load: (ids: string[], context) =>
+      findPublicationRequestsByIds(context.parts.database, getActor(context).workspaceId, ids),
+    sort: (request) => request.id,
+    loaderOptions: COLLECT_ONLY,
+  },
+)

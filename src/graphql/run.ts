@@ -39,6 +39,7 @@ const RunCauseEnum = builder.enumType('RunCause', {
       value: 'redrive',
       description: 'Somebody brought back records that were set aside.',
     },
+    TEST: { value: 'test', description: 'Somebody tests a draft: nothing is written.' },
     SWEEP: { value: 'sweep', description: 'It takes the place of a run that stopped reporting.' },
   } as const,
 })
@@ -83,7 +84,7 @@ const CancellationType = builder.objectRef<CanceledRun>('RunCancellation').imple
 })
 
 RunType.implement({
-  description: 'One execution of one published version of a sync.',
+  description: 'One execution of one published version of a sync, or a test of its draft.',
   fields: (t) => ({
     status: t.expose('status', { type: RunStatusEnum, description: 'Where it stands.' }),
     isTerminal: t.boolean({

@@ -4,6 +4,7 @@ import { pauseSync } from '../commands/pause-sync.ts'
 import { publishSync } from '../commands/publish-sync.ts'
 import {
   AlreadyRunning,
+  ApprovalNeeded,
   ChangedMeanwhile,
   Forbidden,
   InvalidInput,
@@ -108,8 +109,18 @@ const PauseSyncInput = builder.inputType('PauseSyncInput', {
 builder.mutationField('publishSync', (t) =>
   t.field({
     type: ChangedSyncPayload,
-    description: 'Makes the draft the version that runs, and the sync active.',
-    errors: { types: [Forbidden, InvalidInput, NotFound, SyncStillPausing, ChangedMeanwhile] },
+    description:
+      'Makes the draft the version that runs, and the sync active. Where the workspace wants four eyes (`Viewer.publishingNeedsApproval`), `requestPublication` does instead.',
+    errors: {
+      types: [
+        Forbidden,
+        InvalidInput,
+        NotFound,
+        ApprovalNeeded,
+        SyncStillPausing,
+        ChangedMeanwhile,
+      ],
+    },
     args: { input: t.arg({ type: PublishSyncInput, required: true, description: 'The sync.' }) },
     resolve: (_root, { input }, context) =>
       publishSync(context.parts, getActor(context), {

@@ -8,12 +8,13 @@ import { digestConfig } from '../domain/sync.ts'
 import { type Instant, instantAt } from '../runtime/clock.ts'
 import { cronEngine } from '../runtime/cron.ts'
 import { sha256 } from '../runtime/hash.ts'
+import type { HistoricPublication } from '../store/history/publications.ts'
 import { findLastRuns, listRuns } from '../store/history/runs.ts'
 import { type HistoricSync, listSyncs } from '../store/history/syncs.ts'
 import { builder } from './builder.ts'
 import { getActor } from './context.ts'
 import { readId } from './global-id.ts'
-import { COLLECT_ONLY, RunType, SyncType } from './nodes.ts'
+import { COLLECT_ONLY, PublicationType, RunType, SyncType } from './nodes.ts'
 import { resolveIdPage } from './paging.ts'
 import { DEFAULT_PREVIEWED_FIRES } from './schedule.ts'
 import { SyncConfigurationType } from './sync-configuration.ts'
@@ -40,7 +41,6 @@ const PauseCauseEnum = builder.enumType('PauseCause', {
 })
 
 type PausedSync = HistoricSync & { readonly pauseCause: NonNullable<HistoricSync['pauseCause']> }
-type PublishedSync = HistoricSync & { readonly publicationId: string }
 
 const SyncPauseType = builder.objectRef<PausedSync>('SyncPause').implement({
   description: 'Why a sync is paused.',
@@ -70,34 +70,6 @@ const SyncPauseType = builder.objectRef<PausedSync>('SyncPause').implement({
   }),
 })
 
-const PublicationType = builder.objectRef<PublishedSync>('Publication').implement({
-  description: 'The attestation that one version may run.',
-  fields: (t) => ({
-    versionDigest: t.string({
-      description: 'Names the version: the digest of its configuration.',
-      resolve: ({ versionDigest }) => versionDigest ?? '',
-    }),
-    configuration: t.field({
-      type: SyncConfigurationType,
-      description: 'What runs.',
-      resolve: (sync) => sync.publishedConfig ?? sync.draft,
-    }),
-    publishedBy: t.string({
-      description: 'The name of the token that published it.',
-      resolve: ({ publishedBy }) => publishedBy ?? '',
-    }),
-    approvedBy: t.exposeString('approvedBy', {
-      nullable: true,
-      description: 'Who approved it; null where no approval was asked for.',
-    }),
-    publishedAt: t.expose('publishedAt', {
-      type: 'DateTime',
-      nullable: true,
-      description: 'When it was published.',
-    }),
-  }),
-})
-
 SyncType.implement({
   description: 'Reads a source page by page, maps each record and writes it to a destination.',
   fields: (t) => ({
@@ -118,7 +90,7 @@ SyncType.implement({
       type: PublicationType,
       nullable: true,
       description: 'The publication under which it runs; null for a draft.',
-      resolve: (sync) => (isPublished(sync) ? sync : null),
+      resolve: findPublication,
     }),
     hasUnpublishedChanges: t.boolean({
       description: 'Whether the draft differs from the published version, or nothing is published.',
@@ -180,8 +152,15 @@ function isPaused(sync: HistoricSync): sync is PausedSync {
   return sync.pauseCause !== null
 }
 
-function isPublished(sync: HistoricSync): sync is PublishedSync {
-  return sync.publicationId !== null
+/** It was read with its sync. */
+function findPublication(sync: HistoricSync): HistoricPublication | null {
+  const { publicationId, versionDigest, publishedConfig, publishedBy, publishedAt } = sync
+  if (!(publicationId && versionDigest && publishedConfig && publishedBy && publishedAt)) {
+    return null
+  }
+  const { id: syncId, approvedBy } = sync
+  const who = { publishedBy, approvedBy, publishedAt }
+  return { id: publicationId, syncId, versionDigest, config: publishedConfig, ...who }
 }
 
 /** Throws InvalidInput. */

@@ -14,7 +14,7 @@ interface Viewer {
   readonly isTajo: boolean
 }
 
-const ViewerType = builder.objectRef<Viewer>('Viewer').implement({
+export const ViewerType = builder.objectRef<Viewer>('Viewer').implement({
   description: 'Who asks: a token, and the workspace that it opens.',
   fields: (t) => ({
     workspaceId: t.id({

@@ -11,6 +11,8 @@ export interface NewPublication {
   readonly versionDigest: string
   readonly config: SyncConfig
   readonly publishedBy: string
+  /** Null: no approval was asked for. */
+  readonly approvedBy: string | null
 }
 
 export interface StoredPublication {
@@ -20,12 +22,21 @@ export interface StoredPublication {
 
 /** Keeps the version, unless it is kept already, and the publication of it. */
 export async function insertPublication(tx: Handle, published: NewPublication): Promise<void> {
-  const { id, syncId, versionDigest, config, publishedBy } = published
+  const { id, syncId, versionDigest, config, publishedBy, approvedBy } = published
+  await keepVersion(tx, { syncId, versionDigest, config })
+  await tx.orm.insert(publication).values({ id, syncId, versionDigest, publishedBy, approvedBy })
+}
+
+/** Keeps a version, unless it is kept already. */
+export async function keepVersion(
+  tx: Handle,
+  version: Pick<NewPublication, 'syncId' | 'versionDigest' | 'config'>,
+): Promise<void> {
+  const { syncId, versionDigest, config } = version
   await tx.orm
     .insert(syncVersion)
     .values({ syncId, digest: versionDigest, config: config as unknown as JsonObject })
     .onConflictDoNothing()
-  await tx.orm.insert(publication).values({ id, syncId, versionDigest, publishedBy })
 }
 
 export async function findPublication(

@@ -1,6 +1,6 @@
 /** How runs are linked by retries. */
 import { and, eq, inArray, sql } from 'drizzle-orm'
-import type { RunStatus } from '../domain/run.ts'
+import type { RunCause, RunStatus } from '../domain/run.ts'
 import type { Handle } from './database.ts'
 import { run } from './schema.ts'
 
@@ -8,6 +8,7 @@ export interface RetriedRun {
   readonly id: string
   readonly syncId: string
   readonly status: RunStatus
+  readonly cause: RunCause
   /** The succeeded retry that took it out of the DLQ. */
   readonly resolvedByRunId: string | null
 }
@@ -22,6 +23,7 @@ export async function findRetriedRun(
       id: run.id,
       syncId: run.syncId,
       status: run.status,
+      cause: run.cause,
       resolvedByRunId: run.resolvedByRunId,
     })
     .from(run)

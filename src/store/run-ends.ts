@@ -183,10 +183,11 @@ export async function cancelRun(db: Handle, holder: RunHolder): Promise<RunProgr
 }
 
 /** Locks sync, fence and run of a holder, in that order; empty when the run is not the holder's any more. */
-function heldRun(holder: RunHolder) {
+export function heldRun(holder: RunHolder) {
   return sql`
     select run.id,
-           locked_sync.status = 'active' and run.cancel_requested_at is null as is_wanted,
+           (locked_sync.status = 'active' or run.cause = 'test')
+             and run.cancel_requested_at is null as is_wanted,
            locked_sync.status as sync_status, locked_sync.pause_cause,
            run.cancel_requested_at is not null as is_cancel_requested
     from (select id, status, pause_cause
@@ -199,14 +200,14 @@ function heldRun(holder: RunHolder) {
       where sync_id = locked_sync.id and epoch = ${holder.epoch}
       for share) as locked_fence
     cross join lateral (
-      select id, cancel_requested_at
+      select id, cause, cancel_requested_at
       from run
       where id = ${holder.runId} and sync_id = locked_fence.sync_id and status = 'running'
         and worker_id = ${holder.workerId} and epoch = ${holder.epoch}
       for no key update) as run`
 }
 
-function closeAttempt(outcome: string, failure: Failure | null) {
+export function closeAttempt(outcome: string, failure: Failure | null) {
   return sql`
     update attempt
     set finished_at = now(), outcome = ${outcome}, failure_code = ${failure?.code ?? null},

@@ -74,9 +74,13 @@ async function findRunInTheWay(tx: Handle, run: NewRun): Promise<EnqueueResult |
 export async function findRunInFlight(
   tx: Handle,
   syncId: string,
-): Promise<{ id: string; status: RunStatus } | null> {
-  const [row] = await tx.rows<{ id: string; status: RunStatus }>(sql`/* runs.findRunInFlight */
-    select id, status
+): Promise<{ id: string; status: RunStatus; cause: RunCause } | null> {
+  const [row] = await tx.rows<{
+    id: string
+    status: RunStatus
+    cause: RunCause
+  }>(sql`/* runs.findRunInFlight */
+    select id, status, cause
     from run
     where sync_id = ${syncId} and status in ('queued', 'running')`)
   return row ?? null
@@ -112,6 +116,8 @@ export interface ClaimedRun {
   readonly currentPublicationId: string | null
   /** The published version's configuration; null when the run has no publication. */
   readonly config: JsonObject | null
+  /** How many records it tests; null: it is no test run. A test run has the draft's configuration of then. */
+  readonly testLimit: number | null
   readonly reached: string | null
   readonly firstSends: number
   readonly firstSendsRejected: number
@@ -139,6 +145,7 @@ type ClaimRow = ProgressRow & {
   readonly syncStatus: SyncStatus
   readonly currentPublicationId: string | null
   readonly config: JsonObject | null
+  readonly testLimit: number | null
   readonly reached: string | null
   readonly claims: number
   readonly attemptsSpent: number
@@ -232,13 +239,15 @@ function claimOnce(
            run.reached, run.claims, run.attempts_spent as "attemptsSpent",
            run.attempt_allowance as "attemptAllowance", run.first_sends as "firstSends",
            run.first_sends_rejected as "firstSendsRejected", version.config,
-           asked.is_any_due as "isAnyDue"
+           test_run.record_limit as "testLimit", asked.is_any_due as "isAnyDue"
     from (select exists (select from due_workspace where workspace_id is not null) as is_any_due)
       as asked
     left join claimed as run on true
     left join publication on publication.id = run.publication_id
+    left join test_run on test_run.run_id = run.id
     left join sync_version as version
-      on version.sync_id = run.sync_id and version.digest = publication.version_digest`)
+      on version.sync_id = run.sync_id
+        and version.digest = coalesce(publication.version_digest, test_run.version_digest)`)
 }
 
 function toClaimedRun(row: ClaimRow): ClaimedRun {
@@ -255,6 +264,7 @@ function toClaimedRun(row: ClaimRow): ClaimedRun {
     syncStatus: row.syncStatus,
     currentPublicationId: row.currentPublicationId,
     config: row.config,
+    testLimit: row.testLimit,
     reached: row.reached,
     firstSends: row.firstSends,
     firstSendsRejected: row.firstSendsRejected,

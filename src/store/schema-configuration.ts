@@ -3,7 +3,8 @@
  * keys under which they asked for it.
  *
  * Invariants that the database itself keeps: a sync is published exactly when it is no draft; a paused
- * one has a cause; a slot to come belongs to a schedule.
+ * one has a cause; a slot to come belongs to a schedule; a sync has one open request to be published at most,
+ * and nobody approves or refuses what the same token has requested (I22).
  */
 import { sql } from 'drizzle-orm'
 import {
@@ -17,6 +18,10 @@ import {
   uniqueIndex,
   uuid,
 } from 'drizzle-orm/pg-core'
+import {
+  PUBLICATION_REQUEST_STATUSES,
+  type PublicationRequestStatus,
+} from '../domain/publication-request.ts'
 import { ROLES, type Role } from '../domain/role.ts'
 import type { PauseCause, SyncStatus } from '../domain/sync.ts'
 import { bytes, count, instant, json, oneOf } from './columns.ts'
@@ -24,6 +29,8 @@ import { bytes, count, instant, json, oneOf } from './columns.ts'
 export const workspace = pgTable('workspace', {
   id: uuid('id').primaryKey(),
   name: text('name').notNull(),
+  /** Whether nothing is published in it without a request that somebody else approves. */
+  publishingNeedsApproval: boolean('publishing_needs_approval').notNull().default(false),
   createdAt: instant('created_at').notNull().defaultNow(),
 })
 
@@ -143,6 +150,61 @@ export const publication = pgTable(
       foreignColumns: [syncVersion.syncId, syncVersion.digest],
     }),
     index('publication_sync').on(table.syncId, table.id),
+  ],
+)
+
+/** That somebody wants one version published, and what became of that. */
+export const publicationRequest = pgTable(
+  'publication_request',
+  {
+    id: uuid('id').primaryKey(),
+    workspaceId: uuid('workspace_id')
+      .notNull()
+      .references(() => workspace.id),
+    syncId: uuid('sync_id').notNull(),
+    /** The draft as it was when it was requested: what is published, and nothing else. */
+    versionDigest: text('version_digest').notNull(),
+    status: text('status').$type<PublicationRequestStatus>().notNull().default('open'),
+    reason: text('reason').notNull(),
+    requestedBy: text('requested_by').notNull(),
+    requestedByTokenId: uuid('requested_by_token_id').notNull(),
+    requestedAt: instant('requested_at').notNull().defaultNow(),
+    /** Who closed it; for one that was superseded, who changed what it asked for. */
+    closedBy: text('closed_by'),
+    closedByTokenId: uuid('closed_by_token_id'),
+    closedAt: instant('closed_at'),
+    closingReason: text('closing_reason'),
+    /** What its approval made. */
+    publicationId: uuid('publication_id').references(() => publication.id),
+  },
+  (table) => [
+    foreignKey({
+      name: 'publication_request_version',
+      columns: [table.syncId, table.versionDigest],
+      foreignColumns: [syncVersion.syncId, syncVersion.digest],
+    }),
+    uniqueIndex('publication_request_open').on(table.syncId).where(sql`status = 'open'`),
+    uniqueIndex('publication_request_publication').on(table.publicationId),
+    index('publication_request_workspace').on(table.workspaceId, table.id),
+    index('publication_request_sync').on(table.syncId, table.id),
+    check(
+      'publication_request_status',
+      oneOf('status', PUBLICATION_REQUEST_STATUSES.map((status) => `'${status}'`).join(', ')),
+    ),
+    check(
+      'publication_request_closed_iff_not_open',
+      sql`(status = 'open') = (closed_at is null)
+        and (closed_at is null) = (closed_by is null)
+        and (closed_at is null) = (closed_by_token_id is null)`,
+    ),
+    check(
+      'publication_request_approved_iff_published',
+      sql`(status = 'approved') = (publication_id is not null)`,
+    ),
+    check(
+      'publication_request_four_eyes',
+      sql`status not in ('approved', 'refused') or closed_by_token_id <> requested_by_token_id`,
+    ),
   ],
 )
 

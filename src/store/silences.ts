@@ -44,13 +44,13 @@ export function listWorkspaceFacts(
     left join lateral (
       select finished_at
       from run
-      where workspace_id = asked.id and status = 'succeeded'
+      where workspace_id = asked.id and status = 'succeeded' and cause <> 'test'
       order by finished_at desc
       limit 1) as succeeded on true
     left join lateral (
       select created_at
       from run
-      where workspace_id = asked.id
+      where workspace_id = asked.id and cause <> 'test'
       order by id desc
       limit 1) as newest on true
     cross join lateral (
@@ -60,11 +60,12 @@ export function listWorkspaceFacts(
       left join lateral (
         select finished_at
         from run
-        where sync_id = sync.id and finished_at is not null
+        where sync_id = sync.id and finished_at is not null and cause <> 'test'
         order by finished_at desc
         limit 1) as ended on true
       left join run as in_flight
         on in_flight.sync_id = sync.id and in_flight.status in ('queued', 'running')
+          and in_flight.cause <> 'test'
       where sync.workspace_id = asked.id) as last
     left join alert on alert.incident = ${silenceIncident('')}::text || asked.id
       and alert.closed_at is null
@@ -92,12 +93,12 @@ export function listStuckQueues(
            (array_agg(id order by due_at, id))[1] as "oldestRunId",
            ${msOf('min(due_at)')} as "oldestDueMs"
     from run
-    where status = 'queued' and due_at <= ${overdueAt}::timestamptz
+    where status = 'queued' and due_at <= ${overdueAt}::timestamptz and cause <> 'test'
       and (${after}::uuid is null or workspace_id > ${after}::uuid)
       and not exists (
         select from run as succeeded
         where succeeded.workspace_id = run.workspace_id and succeeded.status = 'succeeded'
-          and succeeded.finished_at > ${overdueAt}::timestamptz)
+          and succeeded.cause <> 'test' and succeeded.finished_at > ${overdueAt}::timestamptz)
       and not exists (
         select from alert
         where alert.incident = ${silenceIncident('')}::text || run.workspace_id

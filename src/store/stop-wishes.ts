@@ -12,6 +12,7 @@ import type { SyncStatus } from '../domain/sync.ts'
 import { type Instant, instantAt } from '../runtime/clock.ts'
 import type { Handle } from './database.ts'
 import { PROGRESS_COLUMNS, type ProgressRow, toProgress } from './run-progress.ts'
+import { STANDING } from './workers.ts'
 
 export type UnwantedRun = {
   readonly runId: string
@@ -23,12 +24,12 @@ export type UnwantedRun = {
 /** The worker's running runs that somebody asked to stop. */
 export function listUnwantedRuns(db: Handle, workerId: string): Promise<readonly UnwantedRun[]> {
   return db.rows<UnwantedRun>(sql`/* stopWishes.listUnwantedRuns */
-    select run.id as "runId", run.epoch, sync.status as "syncStatus",
+    select run.id as "runId", run.epoch, ${STANDING} as "syncStatus",
            run.cancel_requested_at is not null as "isCancelRequested"
     from run
     join sync on sync.id = run.sync_id
     where run.worker_id = ${workerId} and run.status = 'running'
-      and (run.cancel_requested_at is not null or sync.status <> 'active')`)
+      and (run.cancel_requested_at is not null or ${STANDING} <> 'active')`)
 }
 
 export type RunToCancel = {

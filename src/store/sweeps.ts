@@ -16,7 +16,7 @@ import { applyBreaker, type BreakerParts, type Trip } from './breaker.ts'
 import type { Database, Handle } from './database.ts'
 import { settlePause } from './run-ends.ts'
 import { PROGRESS_COLUMNS, type ProgressRow, toProgress } from './run-progress.ts'
-import { closeTakenOver, type RunningRun, raiseFence, type TakenRun } from './workers.ts'
+import { closeTakenOver, type RunningRun, raiseFence, STANDING, type TakenRun } from './workers.ts'
 
 /** Runs that one look takes in: healthy ones that take long are among them. */
 const MAX_LONG_ATTEMPTS = 10_000
@@ -29,7 +29,7 @@ export function listLongAttempts(
   return db.rows<TakenRun>(sql`/* sweeps.listLongAttempts */
     select run.id as "runId", run.sync_id as "syncId", run.worker_id as "workerId", run.epoch,
            run.take_overs as "takeOvers", coalesce(worker.beat_n, -1) as "beatN",
-           sync.status as "syncStatus", run.cancel_requested_at is not null as "isCancelRequested"
+           ${STANDING} as "syncStatus", run.cancel_requested_at is not null as "isCancelRequested"
     from run
     join sync on sync.id = run.sync_id
     join attempt on attempt.run_id = run.id and attempt.number = run.claims
@@ -45,7 +45,7 @@ export function listLongAttempts(
 
 export interface SweptRun {
   readonly closed: RunProgress
-  /** The run that takes its place; null: the sync is not active. */
+  /** The run that takes its place; null: the sync is not active, or it was a test. */
   readonly queued: RunProgress | null
   /** What the breaker made of it; null: nothing. */
   readonly trip: Trip | null
@@ -61,12 +61,16 @@ export async function sweepRun(
   seen: RunningRun,
 ): Promise<SweptRun | null> {
   return await database.transaction('sweeps.sweepRun', async (tx) => {
-    const closed = await closeStuckRun(tx, seen, failure('stale_job_swept'))
-    if (!closed) {
+    const stuck = await closeStuckRun(tx, seen, failure('stale_job_swept'))
+    if (!stuck) {
       return null
     }
+    const { closed, isTest } = stuck
     const reason = closed.failureCode
     await auditRunOfSilentWorker(tx, parts.ids, { action: 'sweep', run: closed, reason })
+    if (isTest) {
+      return { closed, queued: null, trip: null } // nobody waits for a run in its place
+    }
     const trip = await applyBreaker(tx, parts, seen.syncId)
     const queued = trip ? null : await replaceRun(tx, { ...seen, nextRunId: parts.ids.next() })
     return { closed, queued, trip }
@@ -77,9 +81,11 @@ async function closeStuckRun(
   tx: Handle,
   seen: RunningRun,
   told: Failure,
-): Promise<RunProgress | null> {
+): Promise<{ readonly closed: RunProgress; readonly isTest: boolean } | null> {
   const { code, step, subject, detail } = told
-  const [row] = await tx.rows<ProgressRow>(sql`/* sweeps.closeStuckRun */
+  const [row] = await tx.rows<
+    ProgressRow & { readonly isTest: boolean }
+  >(sql`/* sweeps.closeStuckRun */
     with raised as (${raiseFence(seen, sql`locked_run.cancel_requested_at is null`)}),
     ended as (
       update run
@@ -88,12 +94,12 @@ async function closeStuckRun(
           failure_detail = ${detail}
       from raised
       where run.id = ${seen.runId}
-      returning ${PROGRESS_COLUMNS}, run.claims
+      returning ${PROGRESS_COLUMNS}, run.claims, run.cause = 'test' as "isTest"
     ),
     closed as (${closeTakenOver('swept', told)}),
     settled as (${settlePause(sql`raised`)})
     select * from ended`)
-  return row ? toProgress(row) : null
+  return row ? { closed: toProgress(row), isTest: row.isTest } : null
 }
 
 /** Queues a run of the published version. Null: the sync, which is held, is not active. */

@@ -58,6 +58,9 @@ export type TakenRun = RunningRun & {
   readonly isCancelRequested: boolean
 }
 
+/** What a run needs its sync to be: a test run does not ask, as it calls no destination. */
+export const STANDING = sql`case when run.cause = 'test' then 'active' else sync.status end`
+
 /** Runs that one look at the workers takes in. */
 const MAX_RUNNING_RUNS = 10_000
 
@@ -65,7 +68,7 @@ export function listRunningRuns(db: Handle): Promise<readonly TakenRun[]> {
   return db.rows<TakenRun>(sql`/* workers.listRunningRuns */
     select run.id as "runId", run.sync_id as "syncId", run.worker_id as "workerId", run.epoch,
            run.take_overs as "takeOvers", coalesce(worker.beat_n, -1) as "beatN",
-           sync.status as "syncStatus", run.cancel_requested_at is not null as "isCancelRequested"
+           ${STANDING} as "syncStatus", run.cancel_requested_at is not null as "isCancelRequested"
     from run
     join sync on sync.id = run.sync_id
     left join worker on worker.id = run.worker_id
@@ -156,7 +159,8 @@ export async function cancelAudited(
 }
 
 /** Neither was it canceled nor its sync paused. */
-const IS_WANTED = sql`locked_sync.status = 'active' and locked_run.cancel_requested_at is null`
+const IS_WANTED = sql`(locked_sync.status = 'active' or locked_run.cause = 'test')
+  and locked_run.cancel_requested_at is null`
 
 /**
  * Locks sync, fence and run, in that order, and raises the fence if all is still as it was seen, and as it
@@ -176,7 +180,7 @@ export function raiseFence(seen: RunningRun, must: SQL) {
       where held_fence.sync_id = locked_sync.id and held_fence.epoch = ${seen.epoch}
       for no key update) as locked_fence
     cross join lateral (
-      select id, cancel_requested_at
+      select id, cause, cancel_requested_at
       from run
       where id = ${seen.runId} and sync_id = locked_fence.sync_id and status = 'running'
         and worker_id = ${seen.workerId} and epoch = ${seen.epoch}

@@ -1,5 +1,6 @@
-/** Workspaces: the tenants. */
+/** Workspaces: the tenants, and what holds in each. */
 import { eq } from 'drizzle-orm'
+import { assert } from '../runtime/assert.ts'
 import type { Handle } from './database.ts'
 import { workspace } from './schema-configuration.ts'
 
@@ -28,4 +29,35 @@ export async function isWorkspace(handle: Handle, id: string): Promise<boolean> 
     .from(workspace)
     .where(eq(workspace.id, id))
   return found.length > 0
+}
+
+/**
+ * Whether publishing needs an approval in the workspace. `hold`: until the transaction ends nobody changes that
+ * (`publish`), or nobody relies on it either (`change`). After the row of a sync, where both are held.
+ */
+export async function needsApproval(
+  handle: Handle,
+  workspaceId: string,
+  hold: 'publish' | 'change' | null,
+): Promise<boolean> {
+  const query = handle.orm
+    .select({ needsApproval: workspace.publishingNeedsApproval })
+    .from(workspace)
+    .where(eq(workspace.id, workspaceId))
+    .$dynamic()
+  const [found] = await (hold ? query.for(hold === 'publish' ? 'share' : 'no key update') : query)
+  assert(found !== undefined, 'Whoever acts has a workspace.')
+  return found.needsApproval
+}
+
+/** Changes it in a workspace whose row is held for that. */
+export async function storePublishingPolicy(
+  tx: Handle,
+  workspaceId: string,
+  publishingNeedsApproval: boolean,
+): Promise<void> {
+  await tx.orm
+    .update(workspace)
+    .set({ publishingNeedsApproval })
+    .where(eq(workspace.id, workspaceId))
 }

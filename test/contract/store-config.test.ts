@@ -71,6 +71,7 @@ async function seedPublished(database: Database) {
       versionDigest: 'd'.repeat(64),
       config: seeded.draft,
       publishedBy: 'test',
+      approvedBy: null,
     })
     await activateSync(tx, seeded.syncId, publicationId)
   })

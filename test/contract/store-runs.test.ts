@@ -63,6 +63,7 @@ describe.each(DATABASE_KINDS)('runs on %s', (kind) => {
     expect(await findRunInFlight(database(), sync.syncId)).toEqual({
       id: first.id,
       status: 'queued',
+      cause: 'run_now',
     })
   })
 

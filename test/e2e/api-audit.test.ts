@@ -28,13 +28,16 @@ import {
   RetryRunsMutation,
   SettleDeliveryMutation,
 } from '../../src/client/steering-documents.ts'
+import { TestSyncMutation } from '../../src/client/test-documents.ts'
 import { CreateTokenMutation, RevokeTokenMutation } from '../../src/client/token-documents.ts'
 import { encodeGlobalId } from '../../src/graphql/global-id.ts'
 import { apiSchema } from '../../src/graphql/schema.ts'
 import { auditMachineDeed } from '../../src/store/audit.ts'
 import { raise } from '../support/alerts.ts'
 import { useApi } from '../support/app.ts'
+import type { Prepare } from '../support/deed.ts'
 import { makeToken } from '../support/factories.ts'
+import { publicationDeeds } from '../support/publication-deeds.ts'
 import { runSteps } from '../support/run-steps.ts'
 import {
   connectTools,
@@ -60,21 +63,8 @@ async function entriesOf(workspace: Workspace, filter = {}) {
   return (await list(workspace, { first: 200, filter })).edges.map(({ node }) => node)
 }
 
-/** One deed: what changes something, and what is answered without a change. */
-interface Deed {
-  readonly changes: () => Promise<unknown>
-  /** Before it, where it then changes nothing. */
-  readonly before?: () => Promise<unknown>
-  /** The same once more, and what is refused. */
-  readonly after: readonly (() => Promise<unknown>)[]
-}
-
-type Prepare = (given: {
-  readonly workspace: Workspace
-  readonly sync: MadeSync
-}) => Promise<Deed> | Deed
-
 const DEEDS: Readonly<Record<string, Prepare>> = {
+  ...publicationDeeds(api),
   acknowledgeAlert: async ({ workspace: { client, workspaceId } }) => {
     const alert = await raise(api().database, { workspaceId })
     const acknowledge = (id: string) =>
@@ -156,6 +146,10 @@ const DEEDS: Readonly<Record<string, Prepare>> = {
   runSync: ({ workspace: { client }, sync: { syncId } }) => {
     const run = () => client.request(RunSyncMutation, { syncId })
     return { changes: run, after: [run] }
+  },
+  testSync: ({ workspace: { client }, sync: { syncId } }) => {
+    const test = (limit: number) => client.request(TestSyncMutation, { syncId, limit })
+    return { before: () => test(0), changes: () => test(3), after: [() => test(3)] }
   },
   retryRun: async ({ workspace, sync }) => {
     const runId = await putRun(workspace, sync, { status: 'failed' })

@@ -19,6 +19,7 @@ import { openApi, type TestApi, useApi } from '../support/app.ts'
 import { createTestDatabase, DATABASE_KINDS, type TestDatabase } from '../support/databases.ts'
 import { makeToken } from '../support/factories.ts'
 import { holdOpen, waitUntilBlocked } from '../support/held-open.ts'
+import { publicationInputs } from '../support/publication-deeds.ts'
 import { runSteps } from '../support/run-steps.ts'
 import {
   connectTools,
@@ -46,6 +47,7 @@ type Prepare = (workspace: Workspace, sync: MadeSync) => Promise<Input> | Input
 
 /** For each mutation what it can be asked for, once. */
 const INPUTS: Readonly<Record<string, Prepare>> = {
+  ...publicationInputs(api),
   acknowledgeAlert: async ({ workspaceId }) => {
     const { id } = await raise(api().database, { workspaceId })
     return { alertId: encodeGlobalId('Alert', id) }
@@ -96,17 +98,18 @@ const INPUTS: Readonly<Record<string, Prepare>> = {
   settleDelivery: async (workspace, sync) => ({
     ...{ intentId: await putDoubt(workspace, sync), outcome: 'DELIVERED', reason: REASON },
   }),
+  testSync: (_, { syncId }) => ({ syncId, limit: 3 }),
   updateSync: (_, { syncId }) => ({ syncId, pageSize: 9 }),
 }
 
-/** Of something that does not exist, or without a name. */
+/** Of something that does not exist, or without a name or a reason. */
 function otherOf(input: Input): Input {
   if ('runIds' in input) {
     return { ...input, runIds: [] }
   }
   const idField = Object.keys(input).find((field) => field.endsWith('Id') && !('name' in input))
   if (idField === undefined) {
-    return { ...input, name: '' }
+    return { ...input, ['name' in input ? 'name' : 'reason']: '' }
   }
   const [type = ''] = String(input[idField]).split('_')
   return { ...input, [idField]: encodeGlobalId(type, api().parts.ids.next()) }

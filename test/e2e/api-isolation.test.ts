@@ -36,6 +36,8 @@ const ID_TYPES = [
   'Alert',
   'Connection',
   'Intent',
+  'Publication',
+  'PublicationRequest',
   'Record',
   'Run',
   'Sync',
@@ -52,6 +54,7 @@ function typesAt({ field, path }: Pick<IdPlace, 'field' | 'path'>): readonly IdT
     intentId: ['Intent'],
     recordId: ['Record'],
     recordIds: ['Record'],
+    requestId: ['PublicationRequest'],
     runId: ['Run'],
     runIds: ['Run'],
     sourceConnectionId: ['Connection'],
@@ -61,6 +64,7 @@ function typesAt({ field, path }: Pick<IdPlace, 'field' | 'path'>): readonly IdT
   }
   const ofObject: Readonly<Record<string, readonly IdType[]>> = {
     node: ID_TYPES,
+    publicationRequest: ['PublicationRequest'],
     run: ['Run'],
     sync: ['Sync'],
   }

@@ -22,6 +22,7 @@ const api = useApi()
 /** The least role that may. */
 const NEEDED: Readonly<Record<string, Role>> = {
   acknowledgeAlert: 'operator',
+  approvePublication: 'admin',
   cancelRun: 'operator',
   createConnection: 'publisher',
   createSync: 'publisher',
@@ -32,14 +33,19 @@ const NEEDED: Readonly<Record<string, Role>> = {
   publishSync: 'publisher',
   reconnectConnection: 'publisher',
   redriveRecords: 'operator',
+  refusePublication: 'admin',
+  requestPublication: 'operator',
   resetCursor: 'publisher',
   resumeSync: 'operator',
   retryRun: 'operator',
   retryRuns: 'operator',
   revokeToken: 'admin',
   runSync: 'operator',
+  setPublishingPolicy: 'admin',
   settleDelivery: 'operator',
+  testSync: 'operator',
   updateSync: 'publisher',
+  withdrawPublicationRequest: 'operator',
 }
 
 /** Of which type the id in an input's field is. */
@@ -49,6 +55,7 @@ const ID_TYPES: Readonly<Record<string, string>> = {
   destinationConnectionId: 'Connection',
   intentId: 'Intent',
   recordIds: 'Record',
+  requestId: 'PublicationRequest',
   runId: 'Run',
   runIds: 'Run',
   sourceConnectionId: 'Connection',

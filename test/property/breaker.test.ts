@@ -42,8 +42,9 @@ function tripsAt(runs: readonly Ended[], threshold: number): number | null {
 /** Told another way: a counter, as nobody may keep one in the product. */
 function countsUpAt(runs: readonly Ended[], threshold: number): number | null {
   let inARow = 0
-  for (const [index, { status, failureCode }] of runs.entries()) {
-    const isOfTheSync = status !== 'canceled' && !failureCode?.startsWith('lease_')
+  for (const [index, { status, cause, failureCode }] of runs.entries()) {
+    const isOfTheSync =
+      status !== 'canceled' && cause !== 'test' && !failureCode?.startsWith('lease_')
     if (isOfTheSync) {
       inARow = status === 'failed' ? inARow + 1 : 0
       if (inARow === threshold) {

@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import { keepToken } from '../../src/commands/create-token.ts'
 import type { FailureCode } from '../../src/domain/failure.ts'
-import type { RunStatus } from '../../src/domain/run.ts'
+import type { RunCause, RunStatus } from '../../src/domain/run.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
 import { createIdSource, systemRandom } from '../../src/runtime/random.ts'
 import type { Database } from '../../src/store/database.ts'
@@ -44,6 +44,7 @@ export interface RunToMake {
   readonly workspaceId: string
   readonly syncId: string
   readonly status: RunStatus
+  readonly cause?: RunCause
   readonly failureCode?: FailureCode
   readonly written?: number
   readonly rejected?: number
@@ -64,7 +65,7 @@ export async function makeRun(database: Database, wanted: RunToMake): Promise<st
     id,
     workspaceId: wanted.workspaceId,
     syncId: wanted.syncId,
-    cause: wanted.retryOf ? 'retry' : 'run_now',
+    cause: wanted.cause ?? (wanted.retryOf ? 'retry' : 'run_now'),
     requestedBy: 'test',
     status,
     attemptAllowance: 5,

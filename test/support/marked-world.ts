@@ -5,6 +5,7 @@ import { encodeGlobalId, type IdType } from '../../src/graphql/global-id.ts'
 import { raise } from './alerts.ts'
 import type { TestApi } from './app.ts'
 import { makeToken } from './factories.ts'
+import { changeDraft, requestPublication } from './publication-steps.ts'
 import { runSteps } from './run-steps.ts'
 import { type MadeSync, makePublishedSync, uuidOf, type Workspace } from './sync-steps.ts'
 
@@ -39,6 +40,10 @@ export async function makeMarkedWorld(api: TestApi): Promise<MarkedWorld> {
     title: mark,
     message: mark,
   })
+  await changeDraft(workspace.client, sync.syncId, 7)
+  const requestId = await requestPublication(workspace.client, sync.syncId)
+  const [published] = await api.database.rows<{ id: string }>(sql`
+    select publication_id as id from sync where id = ${sync.uuid}`)
   await markTexts(api, workspaceId, mark)
   const deliveryKey = await putDelivered(api, sync, mark)
   const ids = {
@@ -46,6 +51,8 @@ export async function makeMarkedWorld(api: TestApi): Promise<MarkedWorld> {
     Alert: encodeGlobalId('Alert', alert.id),
     Connection: sync.destinationConnectionId,
     Intent: intentId,
+    Publication: encodeGlobalId('Publication', published?.id ?? ''),
+    PublicationRequest: requestId,
     Record: recordId,
     Run: runId,
     Sync: sync.syncId,
@@ -78,13 +85,18 @@ async function markTexts({ database }: TestApi, workspaceId: string, mark: strin
     sql`update run set requested_by = ${mark} where workspace_id = ${workspaceId}`,
   )
   await database.rows(sql`
+    update publication_request set reason = ${mark} where workspace_id = ${workspaceId}`)
+  await database.rows(sql`
     update held_record set reason = ${mark}
     where sync_id in (select id from sync where workspace_id = ${workspaceId})`)
 }
 
 /** Everything that the workspace has, to see whether it was touched. */
 export async function readWorld({ database }: TestApi, { workspace }: MarkedWorld) {
-  const ofWorkspace = ['access_token', 'alert', 'audit_entry', 'connection', 'run', 'sync'] as const
+  const ofWorkspace = [
+    ...(['access_token', 'alert', 'audit_entry', 'connection'] as const),
+    ...(['publication_request', 'run', 'sync'] as const),
+  ]
   const ofSync = ['delivery_intent', 'held_record', 'publication', 'sync_fence'] as const
   const { workspaceId } = workspace
   const rows = await Promise.all([

@@ -7,6 +7,7 @@ import { redriveRecords } from '../../src/commands/redrive-records.ts'
 import { resetCursor } from '../../src/commands/reset-cursor.ts'
 import { runSync } from '../../src/commands/run-sync.ts'
 import { settleDelivery } from '../../src/commands/settle-delivery.ts'
+import { testSync } from '../../src/commands/test-sync.ts'
 import { createHttpDestination } from '../../src/connectors/destinations/http-destination.ts'
 import { createHttpClient } from '../../src/connectors/http-client.ts'
 import { createRegistry } from '../../src/connectors/registry.ts'
@@ -46,6 +47,7 @@ export function createPerson(database: Database, harness: EngineHarness, sync: S
     pause: () => pauseSync(context, actor, { syncId, reason: 'Maintenance.' }),
     cancel: (runId: string) => cancelRun(context, actor, { runId, reason: 'Not today.' }),
     runNow: () => runSync(context, actor, { syncId }),
+    test: (limit: number) => testSync(context, actor, { syncId, limit }),
     reset: () => resetCursor(context, actor, { syncId, reason: 'Start over.' }),
     settle: (given: { intentId: string; position: number | null; settlement: Settlement }) =>
       settleDelivery(context, actor, { ...given, reason: 'I looked it up.' }),

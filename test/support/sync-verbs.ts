@@ -4,11 +4,13 @@
  * a delivery in doubt, and a slot of its schedule is due.
  */
 import { sql } from 'drizzle-orm'
+import { approvePublication } from '../../src/commands/approve-publication.ts'
 import { cancelRun as cancelByPerson } from '../../src/commands/cancel-run.ts'
 import type { Actor, CommandContext } from '../../src/commands/context.ts'
 import { pauseSync } from '../../src/commands/pause-sync.ts'
 import { publishSync } from '../../src/commands/publish-sync.ts'
 import { Refusal } from '../../src/commands/refusals.ts'
+import { refusePublication } from '../../src/commands/refuse-publication.ts'
 import { resetCursor } from '../../src/commands/reset-cursor.ts'
 import { resumeSync } from '../../src/commands/resume-sync.ts'
 import { retryRun } from '../../src/commands/retry-run.ts'
@@ -19,14 +21,17 @@ import { createRegistry } from '../../src/connectors/registry.ts'
 import { createMemoryBus } from '../../src/coordination/memory/bus.ts'
 import { type Counters, LEDGER_RETENTION_MS, NO_COUNTS } from '../../src/domain/delivery.ts'
 import { failure } from '../../src/domain/failure.ts'
+import { digestConfig } from '../../src/domain/sync.ts'
 import { refuse } from '../../src/engine/refuse-slot.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
+import { sha256 } from '../../src/runtime/hash.ts'
 import { createIdSource, systemRandom } from '../../src/runtime/random.ts'
 import { createSealer } from '../../src/runtime/seal.ts'
 import { recordWithBreaker } from '../../src/store/breaker.ts'
 import type { Database } from '../../src/store/database.ts'
 import { type Chunk, complete, openPage, reserve } from '../../src/store/ledger.ts'
 import { checkpoint } from '../../src/store/pages.ts'
+import { insertRequest } from '../../src/store/publication-requests.ts'
 import {
   cancelRun,
   completeRun,
@@ -59,6 +64,8 @@ export interface BusySync {
   readonly failedRunId: string
   readonly doubtId: string
   readonly slotMs: number
+  /** That the draft be published, which nobody has answered. */
+  readonly requestId: string
   /** The page that was left with a delivery in doubt. */
   readonly doubtful: SeededPage
   /** The page in hand, all of it reserved. */
@@ -87,7 +94,25 @@ export async function seedBusySync(database: Database): Promise<BusySync> {
   await open(database, { holder, page, chunk })
   const seen = { ...holder, takeOvers: 0, beatN: 0 }
   const [failedRunId, doubtId] = [failed.holder.runId, doubt.intentId]
-  return { sync, holder, seen, failedRunId, doubtId, slotMs: SLOT_MS, doubtful, page, chunk }
+  const requestId = await requestDraft(database, sync)
+  const rest = { slotMs: SLOT_MS, requestId, doubtful, page, chunk }
+  return { sync, holder, seen, failedRunId, doubtId, ...rest }
+}
+
+/** Somebody else wants the draft published as it is. */
+export async function requestDraft(
+  database: Database,
+  { workspaceId, syncId, config }: SeededSync,
+): Promise<string> {
+  const id = newId()
+  await database.transaction('test.requestDraft', (tx) =>
+    insertRequest(tx, {
+      ...{ id, workspaceId, syncId, config, reason: 'R' },
+      ...{ versionDigest: digestConfig(sha256, config) },
+      by: { tokenId: newId(), tokenName: 'requester' },
+    }),
+  )
+  return id
 }
 
 function open(
@@ -169,6 +194,9 @@ const PEOPLE = {
   'ask to cancel': (db, { sync, holder }) =>
     cancelByPerson(...actingFor(db, sync), { runId: holder.runId, reason: 'R' }),
   resume: (db, { sync }) => resumeSync(...actingFor(db, sync), { syncId: sync.syncId }),
+  approve: (db, { sync, requestId }) => approvePublication(...actingFor(db, sync), { requestId }),
+  'refuse to publish': (db, { sync, requestId }) =>
+    refusePublication(...actingFor(db, sync), { requestId, reason: 'R' }),
   publish: (db, { sync }) => publishSync(...actingFor(db, sync), { syncId: sync.syncId }),
   retry: (db, { sync, failedRunId }) => retryRun(...actingFor(db, sync), { runId: failedRunId }),
   settle: (db, { sync, doubtId: intentId }) =>
@@ -240,6 +268,10 @@ export async function readBusySync(database: Database, { sync, holder }: BusySyn
             from delivery_intent where sync_id = sync.id) as intents,
            (select jsonb_agg(action order by action) from audit_entry
             where workspace_id = ${sync.workspaceId}) as deeds,
+           (select jsonb_agg(status order by id) from publication_request
+            where sync_id = sync.id) as requests,
+           (select jsonb_agg(concat_ws(' ', published_by, approved_by) order by id)
+            from publication where sync_id = sync.id) as publications,
            sync.pause_cause as "pauseCause", sync.paused_by_run_id is not null as "isPausedByRun",
            (select jsonb_agg(concat_ws(' ', kind, closed_at is null) order by kind, closed_at)
             from alert where sync_id = sync.id) as alerts,

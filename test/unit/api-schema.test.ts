@@ -11,6 +11,7 @@ import {
 } from 'graphql'
 import { describe, expect, it } from 'vitest'
 import { FAILURE_CODES } from '../../src/domain/failure.ts'
+import { PUBLICATION_REQUEST_STATUSES } from '../../src/domain/publication-request.ts'
 import { RUN_STATUSES } from '../../src/domain/run.ts'
 import { SYNC_STATUSES } from '../../src/domain/sync.ts'
 import { printApiSchema } from '../../src/graphql/print-schema.ts'
@@ -71,6 +72,7 @@ describe('the schema', () => {
     const mutations = Object.values(apiSchema.getMutationType()?.getFields() ?? {})
     expect(mutations.map(({ name }) => name).sort()).toEqual([
       'acknowledgeAlert',
+      'approvePublication',
       'cancelRun',
       'createConnection',
       'createSync',
@@ -81,14 +83,19 @@ describe('the schema', () => {
       'publishSync',
       'reconnectConnection',
       'redriveRecords',
+      'refusePublication',
+      'requestPublication',
       'resetCursor',
       'resumeSync',
       'retryRun',
       'retryRuns',
       'revokeToken',
       'runSync',
+      'setPublishingPolicy',
       'settleDelivery',
+      'testSync',
       'updateSync',
+      'withdrawPublicationRequest',
     ])
     for (const { name, args, type } of mutations) {
       const capitalised = `${name.charAt(0).toUpperCase()}${name.slice(1)}`
@@ -104,6 +111,7 @@ describe('the schema', () => {
     const upper = (names: readonly string[]) => names.map((name) => name.toUpperCase()).sort()
     expect(valuesOf('FailureCode').sort()).toEqual(upper(FAILURE_CODES))
     expect(valuesOf('RunStatus').sort()).toEqual(upper(RUN_STATUSES))
+    expect(valuesOf('PublicationRequestStatus').sort()).toEqual(upper(PUBLICATION_REQUEST_STATUSES))
     expect(valuesOf('SyncStatus').sort()).toEqual(upper(SYNC_STATUSES))
   })
 

@@ -97,6 +97,7 @@ describe('retrying', () => {
   const facts = {
     syncStatus: 'active',
     runStatus: 'failed',
+    isTest: false,
     resolvedByRunId: null,
     inFlight: null,
     latestRetry: null,
@@ -112,10 +113,16 @@ describe('retrying', () => {
     },
   )
 
+  it.each(RUN_STATUSES)('is refused for a test run that is %s', (runStatus) => {
+    const decision = decideRetry({ ...facts, runStatus, isTest: true })
+    expect(decision).toEqual({ kind: 'refuse', why: 'test_run' })
+  })
+
   it('is refused for a run under way, before anything else is looked at', () => {
     const decision = decideRetry({
       syncStatus: 'paused',
       runStatus: 'succeeded',
+      isTest: true,
       resolvedByRunId: 'r',
       inFlight: { id: 'other' },
       latestRetry: { id: 'latest' },

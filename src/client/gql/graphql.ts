@@ -170,6 +170,24 @@ export type AlreadySettled = Refusal & {
   outcome: DeliverySettlement;
 };
 
+/** The workspace publishes only what was requested and approved by somebody else. */
+export type ApprovalNeeded = Refusal & {
+  __typename?: 'ApprovalNeeded';
+  /** The reason, in full sentences. */
+  message: Scalars['String']['output'];
+};
+
+/** A request to approve. */
+export type ApprovePublicationInput = {
+  /** Your own key for this very request, such as a UUID, of 1 to 200 characters. The same request with the same key is done once, however often it is sent: a repetition answers what the first one did, and a refusal leaves the key free. It is remembered for 7 days. */
+  clientKey?: InputMaybe<Scalars['String']['input']>;
+  /** The id of the request to publish. */
+  requestId: Scalars['ID']['input'];
+};
+
+/** What the mutation did, or why it was refused. A refusal changed nothing. */
+export type ApprovePublicationResult = ChangedPublicationRequest | Forbidden | InvalidInput | NotFound | OwnRequest | RequestClosed | SyncStillPausing;
+
 /** One try of a run by one worker. */
 export type Attempt = {
   __typename?: 'Attempt';
@@ -308,6 +326,15 @@ export type ChangedMeanwhile = Refusal & {
   __typename?: 'ChangedMeanwhile';
   /** The reason, in full sentences. */
   message: Scalars['String']['output'];
+};
+
+/** A request to publish after a mutation. */
+export type ChangedPublicationRequest = {
+  __typename?: 'ChangedPublicationRequest';
+  /** The request. */
+  request: PublicationRequest;
+  /** `DONE`, or `NOOP`: it was so before. */
+  status: CommandStatus;
 };
 
 /** The sync after a mutation. */
@@ -751,6 +778,8 @@ export type Mutation = {
   __typename?: 'Mutation';
   /** Says that somebody looks after an alert. Nothing else changes: it closes when its incident is over. */
   acknowledgeAlert: AcknowledgeAlertResult;
+  /** Publishes the version that was requested, and nothing else. For an `ADMIN`, with another token than the one that requested it. */
+  approvePublication: ApprovePublicationResult;
   /** Ends a run. A queued one, also one that waits for its next attempt, ends at once; a running one at its next safe point. */
   cancelRun: CancelRunResult;
   /** Connects a tool. */
@@ -765,12 +794,16 @@ export type Mutation = {
   disconnectConnection: DisconnectConnectionResult;
   /** Stops a sync: nothing new starts, a queued run is closed, a running one stops at its next safe point. */
   pauseSync: PauseSyncResult;
-  /** Makes the draft the version that runs, and the sync active. */
+  /** Makes the draft the version that runs, and the sync active. Where the workspace wants four eyes (`Viewer.publishingNeedsApproval`), `requestPublication` does instead. */
   publishSync: PublishSyncResult;
   /** Connects a tool again, or gives it a fresh authorisation; its settings stay. A sync that the breaker paused is published again after it. */
   reconnectConnection: ReconnectConnectionResult;
   /** Brings back records that were set aside, and queues a run, which sends them before anything else. They are mapped as the version says that is published then. */
   redriveRecords: RedriveRecordsResult;
+  /** Refuses a request to publish; nothing changes for the sync. For an `ADMIN`, with another token than the one that requested it. */
+  refusePublication: RefusePublicationResult;
+  /** Asks for the draft to be published as it is now. An `ADMIN` with another token approves or refuses it; a change of the draft ends it. For an `OPERATOR` or more. */
+  requestPublication: RequestPublicationResult;
   /** Takes a sync back to the beginning of its source: its next run reads everything again. What the ledger still protects is not written again, unless an older record of the same contact is; cursorResetPreview tells beforehand. */
   resetCursor: ResetCursorResult;
   /** Resumes a sync that a person paused. After the breaker, publish it again instead. */
@@ -783,16 +816,28 @@ export type Mutation = {
   revokeToken: RevokeTokenResult;
   /** Queues a run of the published version now. */
   runSync: RunSyncResult;
+  /** Says whether publishing needs an approval in the workspace. What is published stays so, and open requests stay open. For an `ADMIN`. */
+  setPublishingPolicy: SetPublishingPolicyResult;
   /** Settles a delivery in doubt. The next run takes it for delivered, or sends it once more. */
   settleDelivery: SettleDeliveryResult;
+  /** Queues a test run of the draft as it is, whether the sync is published, paused or neither: the next records of the source are read from where the next run would start, mapped and checked. Nothing is written, no cursor moves, and neither the breaker nor the health of the sync knows of it. `Run.testRecords` has what came of it. */
+  testSync: TestSyncResult;
   /** Changes the draft of a sync. What runs is the published version. */
   updateSync: UpdateSyncResult;
+  /** Takes a request to publish back: for the token that made it, and for an `ADMIN`. Nothing changes for the sync. */
+  withdrawPublicationRequest: WithdrawPublicationRequestResult;
 };
 
 
 /** What can be done. Each mutation is one transaction: done as a whole, or refused. With a `clientKey` it can be repeated safely. */
 export type MutationAcknowledgeAlertArgs = {
   input: AcknowledgeAlertInput;
+};
+
+
+/** What can be done. Each mutation is one transaction: done as a whole, or refused. With a `clientKey` it can be repeated safely. */
+export type MutationApprovePublicationArgs = {
+  input: ApprovePublicationInput;
 };
 
 
@@ -857,6 +902,18 @@ export type MutationRedriveRecordsArgs = {
 
 
 /** What can be done. Each mutation is one transaction: done as a whole, or refused. With a `clientKey` it can be repeated safely. */
+export type MutationRefusePublicationArgs = {
+  input: RefusePublicationInput;
+};
+
+
+/** What can be done. Each mutation is one transaction: done as a whole, or refused. With a `clientKey` it can be repeated safely. */
+export type MutationRequestPublicationArgs = {
+  input: RequestPublicationInput;
+};
+
+
+/** What can be done. Each mutation is one transaction: done as a whole, or refused. With a `clientKey` it can be repeated safely. */
 export type MutationResetCursorArgs = {
   input: ResetCursorInput;
 };
@@ -893,14 +950,32 @@ export type MutationRunSyncArgs = {
 
 
 /** What can be done. Each mutation is one transaction: done as a whole, or refused. With a `clientKey` it can be repeated safely. */
+export type MutationSetPublishingPolicyArgs = {
+  input: SetPublishingPolicyInput;
+};
+
+
+/** What can be done. Each mutation is one transaction: done as a whole, or refused. With a `clientKey` it can be repeated safely. */
 export type MutationSettleDeliveryArgs = {
   input: SettleDeliveryInput;
 };
 
 
 /** What can be done. Each mutation is one transaction: done as a whole, or refused. With a `clientKey` it can be repeated safely. */
+export type MutationTestSyncArgs = {
+  input: TestSyncInput;
+};
+
+
+/** What can be done. Each mutation is one transaction: done as a whole, or refused. With a `clientKey` it can be repeated safely. */
 export type MutationUpdateSyncArgs = {
   input: UpdateSyncInput;
+};
+
+
+/** What can be done. Each mutation is one transaction: done as a whole, or refused. With a `clientKey` it can be repeated safely. */
+export type MutationWithdrawPublicationRequestArgs = {
+  input: WithdrawPublicationRequestInput;
 };
 
 /** The mutation with which a person goes on after a failure. */
@@ -936,11 +1011,25 @@ export type NotPublished = Refusal & {
   message: Scalars['String']['output'];
 };
 
+/** The draft is the version that runs already. */
+export type NothingToPublish = Refusal & {
+  __typename?: 'NothingToPublish';
+  /** The reason, in full sentences. */
+  message: Scalars['String']['output'];
+};
+
 /** The run cannot be retried, or has been. */
 export type NothingToRetry = Refusal & {
   __typename?: 'NothingToRetry';
   /** The retry that stands for the run now; null when it was never retried. */
   latestRetryId?: Maybe<Scalars['ID']['output']>;
+  /** The reason, in full sentences. */
+  message: Scalars['String']['output'];
+};
+
+/** Four eyes: the token that made a request neither approves nor refuses it. */
+export type OwnRequest = Refusal & {
+  __typename?: 'OwnRequest';
   /** The reason, in full sentences. */
   message: Scalars['String']['output'];
 };
@@ -986,19 +1075,77 @@ export type ProtectionGap =
   | 'SETTINGS_CHANGED';
 
 /** The attestation that one version may run. */
-export type Publication = {
+export type Publication = Node & {
   __typename?: 'Publication';
-  /** Who approved it; null where no approval was asked for. */
+  /** The name of the token that approved it; null where no approval was asked for. */
   approvedBy?: Maybe<Scalars['String']['output']>;
-  /** What runs. */
+  /** What runs under it. */
   configuration: SyncConfiguration;
-  /** When it was published. */
-  publishedAt?: Maybe<Scalars['DateTime']['output']>;
-  /** The name of the token that published it. */
+  /** Unique among all objects; to be treated as opaque. */
+  id: Scalars['ID']['output'];
+  /** When it was published; where it was approved, when that was. */
+  publishedAt: Scalars['DateTime']['output'];
+  /** The name of the token that published it; where it was approved, of the one that had requested it. */
   publishedBy: Scalars['String']['output'];
+  /** The request that was approved; null where none was made. */
+  request?: Maybe<PublicationRequest>;
+  /** The sync. */
+  sync: Sync;
   /** Names the version: the digest of its configuration. */
   versionDigest: Scalars['String']['output'];
 };
+
+/** That somebody wants one version of a sync published. A sync has one that is open at most, and that is of its draft as it is. */
+export type PublicationRequest = Node & {
+  __typename?: 'PublicationRequest';
+  /** When that was; null: it is open. */
+  closedAt?: Maybe<Scalars['DateTime']['output']>;
+  /** The name of the token that approved, refused or withdrew it, or changed the sync so that it is over; null: it is open. */
+  closedBy?: Maybe<Scalars['String']['output']>;
+  /** Why it was refused or withdrawn; null otherwise. */
+  closingReason?: Maybe<Scalars['String']['output']>;
+  /** What would run, or does: compare it with that of `sync { publication }`. */
+  configuration: SyncConfiguration;
+  /** Unique among all objects; to be treated as opaque. */
+  id: Scalars['ID']['output'];
+  /** Whether it was requested with the token that asks now, which neither approves nor refuses it. */
+  isOwn: Scalars['Boolean']['output'];
+  /** What its approval made; null unless it is approved. */
+  publication?: Maybe<Publication>;
+  /** Why, in the words of whoever requested it. */
+  reason: Scalars['String']['output'];
+  /** When it was requested. */
+  requestedAt: Scalars['DateTime']['output'];
+  /** The name of the token that requested it. */
+  requestedBy: Scalars['String']['output'];
+  /** What has become of it. */
+  status: PublicationRequestStatus;
+  /** The sync. */
+  sync: Sync;
+  /** Names the version that is requested: the draft as it was then. */
+  versionDigest: Scalars['String']['output'];
+};
+
+/** Which requests to list. What is not given does not restrict. */
+export type PublicationRequestFilter = {
+  /** Those of which this has become. */
+  status?: InputMaybe<PublicationRequestStatus>;
+  /** Those of this sync. */
+  syncId?: InputMaybe<Scalars['ID']['input']>;
+};
+
+/** What has become of a request to publish. */
+export type PublicationRequestStatus =
+  /** Its version was published. */
+  | 'APPROVED'
+  /** It waits for an `ADMIN` with another token. */
+  | 'OPEN'
+  /** It was refused: `closingReason` says why. */
+  | 'REFUSED'
+  /** It is about nothing any more: the draft was changed, or its version became active without it. */
+  | 'SUPERSEDED'
+  /** Whoever made it, or an `ADMIN`, took it back: `closingReason` says why. */
+  | 'WITHDRAWN';
 
 /** A sync to publish. */
 export type PublishSyncInput = {
@@ -1009,7 +1156,16 @@ export type PublishSyncInput = {
 };
 
 /** What the mutation did, or why it was refused. A refusal changed nothing. */
-export type PublishSyncResult = ChangedMeanwhile | ChangedSync | Forbidden | InvalidInput | NotFound | SyncStillPausing;
+export type PublishSyncResult = ApprovalNeeded | ChangedMeanwhile | ChangedSync | Forbidden | InvalidInput | NotFound | SyncStillPausing;
+
+/** How the workspace publishes, after a mutation. */
+export type PublishingPolicy = {
+  __typename?: 'PublishingPolicy';
+  /** Whether nothing is published without a request that somebody else approves. */
+  needsApproval: Scalars['Boolean']['output'];
+  /** `DONE`, or `NOOP`: it was so before. */
+  status: CommandStatus;
+};
 
 /** What can be read. Everything is of the workspace that the token opens; a token of Tajo's sees alerts of others. */
 export type Query = {
@@ -1030,6 +1186,10 @@ export type Query = {
   failures: QueryFailuresConnection;
   /** The object with this id; null when the workspace has none. */
   node?: Maybe<Node>;
+  /** One request to publish; null when the workspace has none with this id. */
+  publicationRequest?: Maybe<PublicationRequest>;
+  /** The requests to publish in the workspace, newest first. */
+  publicationRequests: QueryPublicationRequestsConnection;
   /** The queue of all workspaces. For a token of Tajo's. */
   queue: Queue;
   /** One run; null when the workspace has none with this id. */
@@ -1107,6 +1267,22 @@ export type QueryFailuresArgs = {
 /** What can be read. Everything is of the workspace that the token opens; a token of Tajo's sees alerts of others. */
 export type QueryNodeArgs = {
   id: Scalars['ID']['input'];
+};
+
+
+/** What can be read. Everything is of the workspace that the token opens; a token of Tajo's sees alerts of others. */
+export type QueryPublicationRequestArgs = {
+  id: Scalars['ID']['input'];
+};
+
+
+/** What can be read. Everything is of the workspace that the token opens; a token of Tajo's sees alerts of others. */
+export type QueryPublicationRequestsArgs = {
+  after?: InputMaybe<Scalars['String']['input']>;
+  before?: InputMaybe<Scalars['String']['input']>;
+  filter?: InputMaybe<PublicationRequestFilter>;
+  first?: InputMaybe<Scalars['Int']['input']>;
+  last?: InputMaybe<Scalars['Int']['input']>;
 };
 
 
@@ -1247,6 +1423,24 @@ export type QueryFailuresConnectionEdge = {
   cursor: Scalars['String']['output'];
   /** The entry itself. */
   node: Run;
+};
+
+/** One page of a list, newest entries first. */
+export type QueryPublicationRequestsConnection = {
+  __typename?: 'QueryPublicationRequestsConnection';
+  /** The entries of the page. */
+  edges: Array<QueryPublicationRequestsConnectionEdge>;
+  /** Where the page lies in the list. */
+  pageInfo: PageInfo;
+};
+
+/** One entry of a page. */
+export type QueryPublicationRequestsConnectionEdge = {
+  __typename?: 'QueryPublicationRequestsConnectionEdge';
+  /** Where the entry lies in the list; to be treated as opaque. */
+  cursor: Scalars['String']['output'];
+  /** The entry itself. */
+  node: PublicationRequest;
 };
 
 /** One page of a list, newest entries first. */
@@ -1425,6 +1619,19 @@ export type Refusal = {
   message: Scalars['String']['output'];
 };
 
+/** A request to refuse. */
+export type RefusePublicationInput = {
+  /** Your own key for this very request, such as a UUID, of 1 to 200 characters. The same request with the same key is done once, however often it is sent: a repetition answers what the first one did, and a refusal leaves the key free. It is remembered for 7 days. */
+  clientKey?: InputMaybe<Scalars['String']['input']>;
+  /** Why, for whoever requested it. */
+  reason: Scalars['String']['input'];
+  /** The id of the request to publish. */
+  requestId: Scalars['ID']['input'];
+};
+
+/** What the mutation did, or why it was refused. A refusal changed nothing. */
+export type RefusePublicationResult = ChangedPublicationRequest | Forbidden | InvalidInput | NotFound | OwnRequest | RequestClosed;
+
 /** A record that was not written. Its content is never shown. */
 export type RejectedRecord = {
   __typename?: 'RejectedRecord';
@@ -1479,6 +1686,28 @@ export type RejectionPolicy =
   | 'HOLD'
   /** It is set aside once it was rejected in 3 runs: see redriveRecords. Until then it is held. */
   | 'QUARANTINE';
+
+/** Something else has become of the request before; `SUPERSEDED`: the draft was changed since. */
+export type RequestClosed = Refusal & {
+  __typename?: 'RequestClosed';
+  /** The reason, in full sentences. */
+  message: Scalars['String']['output'];
+  /** What has become of it. */
+  requestStatus: PublicationRequestStatus;
+};
+
+/** A draft to be published. */
+export type RequestPublicationInput = {
+  /** Your own key for this very request, such as a UUID, of 1 to 200 characters. The same request with the same key is done once, however often it is sent: a repetition answers what the first one did, and a refusal leaves the key free. It is remembered for 7 days. */
+  clientKey?: InputMaybe<Scalars['String']['input']>;
+  /** Why, for who is to approve it and those who will ask later. */
+  reason: Scalars['String']['input'];
+  /** The id of the sync. */
+  syncId: Scalars['ID']['input'];
+};
+
+/** What the mutation did, or why it was refused. A refusal changed nothing. */
+export type RequestPublicationResult = ChangedMeanwhile | ChangedPublicationRequest | Forbidden | InvalidInput | NotFound | NothingToPublish;
 
 /** A sync to take back to the beginning of its source. */
 export type ResetCursorInput = {
@@ -1582,7 +1811,7 @@ export type Role =
   /** Reads everything and watches runs and alerts. */
   | 'VIEWER';
 
-/** One execution of one published version of a sync. */
+/** One execution of one published version of a sync, or a test of its draft. */
 export type Run = Node & {
   __typename?: 'Run';
   /** How many attempts it may spend. What a person retries has one. */
@@ -1637,6 +1866,10 @@ export type Run = Node & {
   status: RunStatus;
   /** The sync it belongs to. */
   sync: Sync;
+  /** What it is a test of; null for a run that is none. */
+  test?: Maybe<Test>;
+  /** What became of the records of a test run, in their order. They are personal data: for an `OPERATOR` or more, null for others. They are kept for 7 days, or until the next test of the sync has come to its end: null then, and for a run that is no test. */
+  testRecords?: Maybe<Array<TestRecord>>;
   /** How many records the source has, where it can tell. */
   totalRecords?: Maybe<Scalars['Float']['output']>;
   /** Whether another attempt of it is coming. */
@@ -1644,7 +1877,7 @@ export type Run = Node & {
 };
 
 
-/** One execution of one published version of a sync. */
+/** One execution of one published version of a sync, or a test of its draft. */
 export type RunDeliveriesInDoubtArgs = {
   after?: InputMaybe<Scalars['String']['input']>;
   before?: InputMaybe<Scalars['String']['input']>;
@@ -1653,7 +1886,7 @@ export type RunDeliveriesInDoubtArgs = {
 };
 
 
-/** One execution of one published version of a sync. */
+/** One execution of one published version of a sync, or a test of its draft. */
 export type RunRejectedRecordsArgs = {
   after?: InputMaybe<Scalars['String']['input']>;
   before?: InputMaybe<Scalars['String']['input']>;
@@ -1683,7 +1916,9 @@ export type RunCause =
   /** Its time had come. */
   | 'SCHEDULE'
   /** It takes the place of a run that stopped reporting. */
-  | 'SWEEP';
+  | 'SWEEP'
+  /** Somebody tests a draft: nothing is written. */
+  | 'TEST';
 
 /** One page of a list, newest entries first. */
 export type RunDeliveriesInDoubtConnection = {
@@ -1710,7 +1945,7 @@ export type RunFailure = {
   code: FailureCode;
   /** Technical detail, without personal data and secrets. */
   detail?: Maybe<Scalars['String']['output']>;
-  /** The mutation that follows, as the sync stands now; null when there is nothing to do. */
+  /** The mutation that follows, as the sync stands now; null when there is nothing to do. None follows a test: start another one. */
   nextMutation?: Maybe<NextMutation>;
   /** Who has to do it. */
   owner: FailureOwner;
@@ -1831,6 +2066,19 @@ export type ScheduleInput = {
   timeZone?: InputMaybe<Scalars['String']['input']>;
 };
 
+/** How the workspace publishes. */
+export type SetPublishingPolicyInput = {
+  /** Your own key for this very request, such as a UUID, of 1 to 200 characters. The same request with the same key is done once, however often it is sent: a repetition answers what the first one did, and a refusal leaves the key free. It is remembered for 7 days. */
+  clientKey?: InputMaybe<Scalars['String']['input']>;
+  /** Whether nothing is published without a request that somebody else approves. */
+  needsApproval: Scalars['Boolean']['input'];
+  /** Why, for those who will ask later. */
+  reason: Scalars['String']['input'];
+};
+
+/** What the mutation did, or why it was refused. A refusal changed nothing. */
+export type SetPublishingPolicyResult = Forbidden | InvalidInput | PublishingPolicy;
+
 /** What became of a delivery in doubt, as somebody found it at the destination. */
 export type SettleDeliveryInput = {
   /** Your own key for this very request, such as a UUID, of 1 to 200 characters. The same request with the same key is done once, however often it is sent: a repetition answers what the first one did, and a refusal leaves the key free. It is remembered for 7 days. */
@@ -1916,6 +2164,10 @@ export type Sync = Node & {
   pause?: Maybe<SyncPause>;
   /** The publication under which it runs; null for a draft. */
   publication?: Maybe<Publication>;
+  /** The request to publish its draft that is open; null when there is none. */
+  publicationRequest?: Maybe<PublicationRequest>;
+  /** Everything of it that was ever published, newest first. */
+  publications: SyncPublicationsConnection;
   /** Its rejected records, those rejected first before the others. Read forwards only. */
   rejectedRecords: SyncRejectedRecordsConnection;
   /** Its runs, newest first. */
@@ -1945,6 +2197,15 @@ export type SyncDeliveriesInDoubtArgs = {
 /** Reads a source page by page, maps each record and writes it to a destination. */
 export type SyncNextFiresArgs = {
   first?: InputMaybe<Scalars['Int']['input']>;
+};
+
+
+/** Reads a source page by page, maps each record and writes it to a destination. */
+export type SyncPublicationsArgs = {
+  after?: InputMaybe<Scalars['String']['input']>;
+  before?: InputMaybe<Scalars['String']['input']>;
+  first?: InputMaybe<Scalars['Int']['input']>;
+  last?: InputMaybe<Scalars['Int']['input']>;
 };
 
 
@@ -2070,6 +2331,24 @@ export type SyncPaused = Refusal & {
 };
 
 /** One page of a list, newest entries first. */
+export type SyncPublicationsConnection = {
+  __typename?: 'SyncPublicationsConnection';
+  /** The entries of the page. */
+  edges: Array<SyncPublicationsConnectionEdge>;
+  /** Where the page lies in the list. */
+  pageInfo: PageInfo;
+};
+
+/** One entry of a page. */
+export type SyncPublicationsConnectionEdge = {
+  __typename?: 'SyncPublicationsConnectionEdge';
+  /** Where the entry lies in the list; to be treated as opaque. */
+  cursor: Scalars['String']['output'];
+  /** The entry itself. */
+  node: Publication;
+};
+
+/** One page of a list, newest entries first. */
 export type SyncRejectedRecordsConnection = {
   __typename?: 'SyncRejectedRecordsConnection';
   /** The entries of the page. */
@@ -2123,6 +2402,52 @@ export type SyncStillPausing = Refusal & {
   message: Scalars['String']['output'];
 };
 
+/** What a test run is of. */
+export type Test = {
+  __typename?: 'Test';
+  /** Most records that it reads. */
+  limit: Scalars['Int']['output'];
+  /** How many of the records that it read would not be sent; null: it has not come to its end. */
+  recordsWithProblems?: Maybe<Scalars['Int']['output']>;
+  /** Names the version that was tested: the draft as it was then. */
+  versionDigest: Scalars['String']['output'];
+};
+
+/** Why a record would not be sent. */
+export type TestProblem = {
+  __typename?: 'TestProblem';
+  /** The field of the mapping; null: it is about the record as a whole. */
+  field?: Maybe<Scalars['String']['output']>;
+  /** What is wrong, in a full sentence. */
+  reason: Scalars['String']['output'];
+};
+
+/** What a draft makes of one record of the source. */
+export type TestRecord = {
+  __typename?: 'TestRecord';
+  /** Whether it has more than 16,384 characters of JSON, and is not shown for that. */
+  isTooLarge: Scalars['Boolean']['output'];
+  /** Where it lies from where the next run would start: 0 is the first. */
+  position: Scalars['Int']['output'];
+  /** Why it would not be sent; null: it would. */
+  problem?: Maybe<TestProblem>;
+  /** As it would be sent; null: there is a problem, or it is too large to be shown. */
+  record?: Maybe<Scalars['JSON']['output']>;
+};
+
+/** A draft to test. */
+export type TestSyncInput = {
+  /** Your own key for this very request, such as a UUID, of 1 to 200 characters. The same request with the same key is done once, however often it is sent: a repetition answers what the first one did, and a refusal leaves the key free. It is remembered for 7 days. */
+  clientKey?: InputMaybe<Scalars['String']['input']>;
+  /** Most records to read, 1 to 100. */
+  limit?: InputMaybe<Scalars['Int']['input']>;
+  /** The id of the sync. */
+  syncId: Scalars['ID']['input'];
+};
+
+/** What the mutation did, or why it was refused. A refusal changed nothing. */
+export type TestSyncResult = AlreadyRunning | Forbidden | InvalidInput | NotFound | StartedRun;
+
 /** Changes to the draft of a sync. What is not given stays as it is. */
 export type UpdateSyncInput = {
   /** After how many failed runs in a row the breaker pauses it, 1 to 100; null: as many as the deployment says (5). Null takes its own number away. */
@@ -2165,6 +2490,8 @@ export type Viewer = {
   __typename?: 'Viewer';
   /** Whether the token is of Tajo's operators: then it sees what concerns them of all workspaces, and may act in another one by the header `Tajo-Workspace`. */
   isTajo: Scalars['Boolean']['output'];
+  /** Whether nothing is published in the workspace without a request that an `ADMIN` with another token approves: then `publishSync` is refused to everybody. */
+  publishingNeedsApproval: Scalars['Boolean']['output'];
   /** What it may do. */
   role: Role;
   /** The name of the token. What it does is audited under this name; in another workspace than its own it begins with `tajo: `. */
@@ -2174,6 +2501,19 @@ export type Viewer = {
   /** The name of the workspace. */
   workspaceName: Scalars['String']['output'];
 };
+
+/** A request to take back. */
+export type WithdrawPublicationRequestInput = {
+  /** Your own key for this very request, such as a UUID, of 1 to 200 characters. The same request with the same key is done once, however often it is sent: a repetition answers what the first one did, and a refusal leaves the key free. It is remembered for 7 days. */
+  clientKey?: InputMaybe<Scalars['String']['input']>;
+  /** Why, for whoever requested it. */
+  reason: Scalars['String']['input'];
+  /** The id of the request to publish. */
+  requestId: Scalars['ID']['input'];
+};
+
+/** What the mutation did, or why it was refused. A refusal changed nothing. */
+export type WithdrawPublicationRequestResult = ChangedPublicationRequest | Forbidden | InvalidInput | NotFound | RequestClosed;
 
 /** A process that carries out runs. */
 export type Worker = {
@@ -2302,7 +2642,7 @@ export type SyncQueryVariables = Exact<{
 export type SyncQuery = { __typename?: 'Query', sync?: { __typename?: 'Sync', id: string, name: string, status: SyncStatus, hasUnpublishedChanges: boolean, nextFires: Array<string>, lastFiredAt?: string | null, coalescedTicks: number, pause?: { __typename?: 'SyncPause', cause: PauseCause, reason: string, pausedBy?: string | null, pausedAt?: string | null, run?: { __typename?: 'Run', id: string, status: RunStatus } | null } | null, lastFailure?: { __typename?: 'RunFailure', code: FailureCode, whatHappened: string, whatToDo: string, owner: FailureOwner, runId: string } | null, draft: { __typename?: 'SyncConfiguration', stream: string, streamOptions: unknown, object: string, objectOptions: unknown, mapping: unknown, onRejected: RejectionPolicy, onBrokenRecord: BrokenRecordPolicy, pageSize: number, breakerThreshold?: number | null, sourceConnection: { __typename?: 'Connection', id: string, name: string }, destinationConnection: { __typename?: 'Connection', id: string, name: string }, schedule?:
         | { __typename?: 'CronSchedule', expression: string, timeZone: string }
         | { __typename?: 'IntervalSchedule', everyMs: number }
-       | null }, publication?: { __typename?: 'Publication', versionDigest: string, publishedBy: string, approvedBy?: string | null, publishedAt?: string | null, configuration: { __typename?: 'SyncConfiguration', stream: string, streamOptions: unknown, object: string, objectOptions: unknown, mapping: unknown, onRejected: RejectionPolicy, onBrokenRecord: BrokenRecordPolicy, pageSize: number, breakerThreshold?: number | null, sourceConnection: { __typename?: 'Connection', id: string, name: string }, destinationConnection: { __typename?: 'Connection', id: string, name: string }, schedule?:
+       | null }, publication?: { __typename?: 'Publication', versionDigest: string, publishedBy: string, approvedBy?: string | null, publishedAt: string, configuration: { __typename?: 'SyncConfiguration', stream: string, streamOptions: unknown, object: string, objectOptions: unknown, mapping: unknown, onRejected: RejectionPolicy, onBrokenRecord: BrokenRecordPolicy, pageSize: number, breakerThreshold?: number | null, sourceConnection: { __typename?: 'Connection', id: string, name: string }, destinationConnection: { __typename?: 'Connection', id: string, name: string }, schedule?:
           | { __typename?: 'CronSchedule', expression: string, timeZone: string }
           | { __typename?: 'IntervalSchedule', everyMs: number }
          | null } } | null, health?: { __typename?: 'SyncHealth', status: SyncHealthStatus, since: string, why: string } | null, lastRun?: { __typename?: 'Run', id: string, status: RunStatus, failure?: { __typename?: 'RunFailure', code: FailureCode, whatHappened: string } | null } | null } | null };
@@ -2346,6 +2686,8 @@ export type NodeQuery = { __typename?: 'Query', node?:
     | { __typename: 'AccessToken', id: string }
     | { __typename: 'Alert', id: string }
     | { __typename: 'Connection', id: string }
+    | { __typename: 'Publication', id: string }
+    | { __typename: 'PublicationRequest', id: string }
     | { __typename: 'Run', id: string }
     | { __typename: 'Sync', id: string }
    | null };
@@ -2365,6 +2707,8 @@ type Refused_AlreadyRunning_Fragment = { __typename?: 'AlreadyRunning', runId: s
 
 type Refused_AlreadySettled_Fragment = { __typename?: 'AlreadySettled', outcome: DeliverySettlement, message: string };
 
+type Refused_ApprovalNeeded_Fragment = { __typename?: 'ApprovalNeeded', message: string };
+
 type Refused_ChangedMeanwhile_Fragment = { __typename?: 'ChangedMeanwhile', message: string };
 
 type Refused_DeliveryInFlight_Fragment = { __typename?: 'DeliveryInFlight', settleableAt: string, message: string };
@@ -2377,7 +2721,13 @@ type Refused_NotFound_Fragment = { __typename?: 'NotFound', field: string, messa
 
 type Refused_NotPublished_Fragment = { __typename?: 'NotPublished', message: string };
 
+type Refused_NothingToPublish_Fragment = { __typename?: 'NothingToPublish', message: string };
+
 type Refused_NothingToRetry_Fragment = { __typename?: 'NothingToRetry', latestRetryId?: string | null, message: string };
+
+type Refused_OwnRequest_Fragment = { __typename?: 'OwnRequest', message: string };
+
+type Refused_RequestClosed_Fragment = { __typename?: 'RequestClosed', message: string };
 
 type Refused_SyncPaused_Fragment = { __typename?: 'SyncPaused', message: string };
 
@@ -2386,13 +2736,17 @@ type Refused_SyncStillPausing_Fragment = { __typename?: 'SyncStillPausing', mess
 export type RefusedFragment =
   | Refused_AlreadyRunning_Fragment
   | Refused_AlreadySettled_Fragment
+  | Refused_ApprovalNeeded_Fragment
   | Refused_ChangedMeanwhile_Fragment
   | Refused_DeliveryInFlight_Fragment
   | Refused_Forbidden_Fragment
   | Refused_InvalidInput_Fragment
   | Refused_NotFound_Fragment
   | Refused_NotPublished_Fragment
+  | Refused_NothingToPublish_Fragment
   | Refused_NothingToRetry_Fragment
+  | Refused_OwnRequest_Fragment
+  | Refused_RequestClosed_Fragment
   | Refused_SyncPaused_Fragment
   | Refused_SyncStillPausing_Fragment
 ;
@@ -2429,6 +2783,7 @@ export type PublishSyncMutationVariables = Exact<{
 
 
 export type PublishSyncMutation = { __typename?: 'Mutation', publishSync:
+    | { __typename: 'ApprovalNeeded', message: string }
     | { __typename: 'ChangedMeanwhile', message: string }
     | { __typename: 'ChangedSync', willStopBy?: string | null, done: CommandStatus, sync: { __typename?: 'Sync', id: string, name: string, status: SyncStatus, hasUnpublishedChanges: boolean, publication?: { __typename?: 'Publication', versionDigest: string } | null } }
     | { __typename: 'Forbidden', message: string }
@@ -2555,6 +2910,109 @@ export type OperationsQueryVariables = Exact<{
 
 
 export type OperationsQuery = { __typename?: 'Query', queue: { __typename?: 'Queue', queued: number, due: number, running: number, oldestDueAt?: string | null, waitingWorkspaces: number }, workers: { __typename?: 'QueryWorkersConnection', edges: Array<{ __typename?: 'QueryWorkersConnectionEdge', node: { __typename?: 'Worker', workerId: string, host: string, pid: number, startedAt: string, beatAt: string, silentMs: number, stoppedAt?: string | null, runs: number } }> }, workspaces: { __typename?: 'QueryWorkspacesConnection', edges: Array<{ __typename?: 'QueryWorkspacesConnectionEdge', node: { __typename?: 'Workspace', id: string, name: string, createdAt: string } }> } };
+
+export type PublicationRequestsQueryVariables = Exact<{
+  first?: InputMaybe<Scalars['Int']['input']>;
+  after?: InputMaybe<Scalars['String']['input']>;
+  last?: InputMaybe<Scalars['Int']['input']>;
+  before?: InputMaybe<Scalars['String']['input']>;
+  filter?: InputMaybe<PublicationRequestFilter>;
+}>;
+
+
+export type PublicationRequestsQuery = { __typename?: 'Query', publicationRequests: { __typename?: 'QueryPublicationRequestsConnection', edges: Array<{ __typename?: 'QueryPublicationRequestsConnectionEdge', cursor: string, node: { __typename?: 'PublicationRequest', id: string, status: PublicationRequestStatus, versionDigest: string, reason: string, requestedBy: string, requestedAt: string, isOwn: boolean, closedBy?: string | null, closedAt?: string | null, closingReason?: string | null, configuration: { __typename?: 'SyncConfiguration', pageSize: number }, publication?: { __typename?: 'Publication', id: string } | null, sync: { __typename?: 'Sync', id: string } } }>, pageInfo: { __typename?: 'PageInfo', hasNextPage: boolean, hasPreviousPage: boolean, startCursor?: string | null, endCursor?: string | null } } };
+
+export type PublicationRequestQueryVariables = Exact<{
+  id: Scalars['ID']['input'];
+}>;
+
+
+export type PublicationRequestQuery = { __typename?: 'Query', publicationRequest?: { __typename?: 'PublicationRequest', id: string, status: PublicationRequestStatus } | null };
+
+export type SyncPublicationsQueryVariables = Exact<{
+  syncId: Scalars['ID']['input'];
+  first?: InputMaybe<Scalars['Int']['input']>;
+  after?: InputMaybe<Scalars['String']['input']>;
+}>;
+
+
+export type SyncPublicationsQuery = { __typename?: 'Query', sync?: { __typename?: 'Sync', status: SyncStatus, hasUnpublishedChanges: boolean, publication?: { __typename?: 'Publication', id: string } | null, publicationRequest?: { __typename?: 'PublicationRequest', id: string, status: PublicationRequestStatus, versionDigest: string } | null, publications: { __typename?: 'SyncPublicationsConnection', edges: Array<{ __typename?: 'SyncPublicationsConnectionEdge', node: { __typename?: 'Publication', id: string, versionDigest: string, publishedBy: string, approvedBy?: string | null, publishedAt: string, configuration: { __typename?: 'SyncConfiguration', pageSize: number }, request?: { __typename?: 'PublicationRequest', id: string, reason: string } | null } }>, pageInfo: { __typename?: 'PageInfo', hasNextPage: boolean, endCursor?: string | null } } } | null };
+
+export type RequestPublicationMutationVariables = Exact<{
+  syncId: Scalars['ID']['input'];
+  reason: Scalars['String']['input'];
+}>;
+
+
+export type RequestPublicationMutation = { __typename?: 'Mutation', requestPublication:
+    | { __typename: 'ChangedMeanwhile', message: string }
+    | { __typename: 'ChangedPublicationRequest', status: CommandStatus, request: { __typename?: 'PublicationRequest', id: string, status: PublicationRequestStatus, versionDigest: string, requestedBy: string } }
+    | { __typename: 'Forbidden', message: string }
+    | { __typename: 'InvalidInput', message: string, problems: Array<{ __typename?: 'InputProblem', field: string, reason: string }> }
+    | { __typename: 'NotFound', message: string }
+    | { __typename: 'NothingToPublish', message: string }
+   };
+
+export type ApprovePublicationMutationVariables = Exact<{
+  requestId: Scalars['ID']['input'];
+}>;
+
+
+export type ApprovePublicationMutation = { __typename?: 'Mutation', approvePublication:
+    | { __typename: 'ChangedPublicationRequest', status: CommandStatus, request: { __typename?: 'PublicationRequest', id: string, status: PublicationRequestStatus, closedBy?: string | null, publication?: { __typename?: 'Publication', id: string, versionDigest: string, publishedBy: string, approvedBy?: string | null } | null, sync: { __typename?: 'Sync', status: SyncStatus, publication?: { __typename?: 'Publication', id: string, versionDigest: string } | null } } }
+    | { __typename: 'Forbidden', message: string }
+    | { __typename: 'InvalidInput', message: string, problems: Array<{ __typename?: 'InputProblem', field: string, reason: string }> }
+    | { __typename: 'NotFound', message: string }
+    | { __typename: 'OwnRequest', message: string }
+    | { __typename: 'RequestClosed', requestStatus: PublicationRequestStatus, message: string }
+    | { __typename: 'SyncStillPausing', message: string }
+   };
+
+export type RefusePublicationMutationVariables = Exact<{
+  requestId: Scalars['ID']['input'];
+  reason: Scalars['String']['input'];
+}>;
+
+
+export type RefusePublicationMutation = { __typename?: 'Mutation', refusePublication:
+    | { __typename: 'ChangedPublicationRequest', status: CommandStatus, request: { __typename?: 'PublicationRequest', id: string, status: PublicationRequestStatus, closedBy?: string | null, closingReason?: string | null } }
+    | { __typename: 'Forbidden', message: string }
+    | { __typename: 'InvalidInput', message: string }
+    | { __typename: 'NotFound', message: string }
+    | { __typename: 'OwnRequest', message: string }
+    | { __typename: 'RequestClosed', requestStatus: PublicationRequestStatus, message: string }
+   };
+
+export type WithdrawPublicationRequestMutationVariables = Exact<{
+  requestId: Scalars['ID']['input'];
+  reason: Scalars['String']['input'];
+}>;
+
+
+export type WithdrawPublicationRequestMutation = { __typename?: 'Mutation', withdrawPublicationRequest:
+    | { __typename: 'ChangedPublicationRequest', status: CommandStatus, request: { __typename?: 'PublicationRequest', id: string, status: PublicationRequestStatus, closedBy?: string | null, closingReason?: string | null } }
+    | { __typename: 'Forbidden', neededRole: Role, message: string }
+    | { __typename: 'InvalidInput', message: string }
+    | { __typename: 'NotFound', message: string }
+    | { __typename: 'RequestClosed', requestStatus: PublicationRequestStatus, message: string }
+   };
+
+export type SetPublishingPolicyMutationVariables = Exact<{
+  needsApproval: Scalars['Boolean']['input'];
+  reason: Scalars['String']['input'];
+}>;
+
+
+export type SetPublishingPolicyMutation = { __typename?: 'Mutation', setPublishingPolicy:
+    | { __typename: 'Forbidden', message: string }
+    | { __typename: 'InvalidInput', message: string }
+    | { __typename: 'PublishingPolicy', status: CommandStatus, needsApproval: boolean }
+   };
+
+export type PublishingPolicyQueryVariables = Exact<{ [key: string]: never; }>;
+
+
+export type PublishingPolicyQuery = { __typename?: 'Query', viewer: { __typename?: 'Viewer', publishingNeedsApproval: boolean } };
 
 export type RejectedRecordsQueryVariables = Exact<{
   syncId: Scalars['ID']['input'];
@@ -2697,6 +3155,27 @@ export type DeliveriesQueryVariables = Exact<{
 
 
 export type DeliveriesQuery = { __typename?: 'Query', sync?: { __typename?: 'Sync', deliveries: Array<{ __typename?: 'Delivery', key: string, page: string, position: number, deliveredAt: string, remoteId?: string | null, isSettled: boolean, replayProtectedUntil: string, sync: { __typename?: 'Sync', id: string } }> } | null };
+
+export type TestSyncMutationVariables = Exact<{
+  syncId: Scalars['ID']['input'];
+  limit?: InputMaybe<Scalars['Int']['input']>;
+}>;
+
+
+export type TestSyncMutation = { __typename?: 'Mutation', testSync:
+    | { __typename: 'AlreadyRunning', runId: string, message: string }
+    | { __typename: 'Forbidden', message: string }
+    | { __typename: 'InvalidInput', message: string, problems: Array<{ __typename?: 'InputProblem', field: string, reason: string }> }
+    | { __typename: 'NotFound', message: string }
+    | { __typename: 'StartedRun', status: CommandStatus, run: { __typename?: 'Run', id: string, status: RunStatus, cause: RunCause, attemptAllowance: number, test?: { __typename?: 'Test', versionDigest: string, limit: number, recordsWithProblems?: number | null } | null } }
+   };
+
+export type TestRunQueryVariables = Exact<{
+  id: Scalars['ID']['input'];
+}>;
+
+
+export type TestRunQuery = { __typename?: 'Query', run?: { __typename?: 'Run', cause: RunCause, failure?: { __typename?: 'RunFailure', code: FailureCode, nextMutation?: NextMutation | null } | null, test?: { __typename?: 'Test', versionDigest: string, limit: number, recordsWithProblems?: number | null } | null, testRecords?: Array<{ __typename?: 'TestRecord', position: number, record?: unknown | null, isTooLarge: boolean, problem?: { __typename?: 'TestProblem', field?: string | null, reason: string } | null }> | null } | null };
 
 export type TokensQueryVariables = Exact<{
   first?: InputMaybe<Scalars['Int']['input']>;
@@ -4035,6 +4514,227 @@ export const OperationsDocument = new TypedDocumentString(`
   }
 }
     `) as unknown as TypedDocumentString<OperationsQuery, OperationsQueryVariables>;
+export const PublicationRequestsDocument = new TypedDocumentString(`
+    query PublicationRequests($first: Int, $after: String, $last: Int, $before: String, $filter: PublicationRequestFilter) {
+  publicationRequests(
+    first: $first
+    after: $after
+    last: $last
+    before: $before
+    filter: $filter
+  ) {
+    edges {
+      cursor
+      node {
+        id
+        status
+        versionDigest
+        reason
+        requestedBy
+        requestedAt
+        isOwn
+        closedBy
+        closedAt
+        closingReason
+        configuration {
+          pageSize
+        }
+        publication {
+          id
+        }
+        sync {
+          id
+        }
+      }
+    }
+    pageInfo {
+      hasNextPage
+      hasPreviousPage
+      startCursor
+      endCursor
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<PublicationRequestsQuery, PublicationRequestsQueryVariables>;
+export const PublicationRequestDocument = new TypedDocumentString(`
+    query PublicationRequest($id: ID!) {
+  publicationRequest(id: $id) {
+    id
+    status
+  }
+}
+    `) as unknown as TypedDocumentString<PublicationRequestQuery, PublicationRequestQueryVariables>;
+export const SyncPublicationsDocument = new TypedDocumentString(`
+    query SyncPublications($syncId: ID!, $first: Int, $after: String) {
+  sync(id: $syncId) {
+    status
+    hasUnpublishedChanges
+    publication {
+      id
+    }
+    publicationRequest {
+      id
+      status
+      versionDigest
+    }
+    publications(first: $first, after: $after) {
+      edges {
+        node {
+          id
+          versionDigest
+          publishedBy
+          approvedBy
+          publishedAt
+          configuration {
+            pageSize
+          }
+          request {
+            id
+            reason
+          }
+        }
+      }
+      pageInfo {
+        hasNextPage
+        endCursor
+      }
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<SyncPublicationsQuery, SyncPublicationsQueryVariables>;
+export const RequestPublicationDocument = new TypedDocumentString(`
+    mutation RequestPublication($syncId: ID!, $reason: String!) {
+  requestPublication(input: {syncId: $syncId, reason: $reason}) {
+    __typename
+    ... on ChangedPublicationRequest {
+      status
+      request {
+        id
+        status
+        versionDigest
+        requestedBy
+      }
+    }
+    ... on InvalidInput {
+      problems {
+        field
+        reason
+      }
+    }
+    ... on Refusal {
+      message
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<RequestPublicationMutation, RequestPublicationMutationVariables>;
+export const ApprovePublicationDocument = new TypedDocumentString(`
+    mutation ApprovePublication($requestId: ID!) {
+  approvePublication(input: {requestId: $requestId}) {
+    __typename
+    ... on ChangedPublicationRequest {
+      status
+      request {
+        id
+        status
+        closedBy
+        publication {
+          id
+          versionDigest
+          publishedBy
+          approvedBy
+        }
+        sync {
+          status
+          publication {
+            id
+            versionDigest
+          }
+        }
+      }
+    }
+    ... on RequestClosed {
+      requestStatus
+    }
+    ... on InvalidInput {
+      problems {
+        field
+        reason
+      }
+    }
+    ... on Refusal {
+      message
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<ApprovePublicationMutation, ApprovePublicationMutationVariables>;
+export const RefusePublicationDocument = new TypedDocumentString(`
+    mutation RefusePublication($requestId: ID!, $reason: String!) {
+  refusePublication(input: {requestId: $requestId, reason: $reason}) {
+    __typename
+    ... on ChangedPublicationRequest {
+      status
+      request {
+        id
+        status
+        closedBy
+        closingReason
+      }
+    }
+    ... on RequestClosed {
+      requestStatus
+    }
+    ... on Refusal {
+      message
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<RefusePublicationMutation, RefusePublicationMutationVariables>;
+export const WithdrawPublicationRequestDocument = new TypedDocumentString(`
+    mutation WithdrawPublicationRequest($requestId: ID!, $reason: String!) {
+  withdrawPublicationRequest(input: {requestId: $requestId, reason: $reason}) {
+    __typename
+    ... on ChangedPublicationRequest {
+      status
+      request {
+        id
+        status
+        closedBy
+        closingReason
+      }
+    }
+    ... on Forbidden {
+      neededRole
+    }
+    ... on RequestClosed {
+      requestStatus
+    }
+    ... on Refusal {
+      message
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<WithdrawPublicationRequestMutation, WithdrawPublicationRequestMutationVariables>;
+export const SetPublishingPolicyDocument = new TypedDocumentString(`
+    mutation SetPublishingPolicy($needsApproval: Boolean!, $reason: String!) {
+  setPublishingPolicy(input: {needsApproval: $needsApproval, reason: $reason}) {
+    __typename
+    ... on PublishingPolicy {
+      status
+      needsApproval
+    }
+    ... on Refusal {
+      message
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<SetPublishingPolicyMutation, SetPublishingPolicyMutationVariables>;
+export const PublishingPolicyDocument = new TypedDocumentString(`
+    query PublishingPolicy {
+  viewer {
+    publishingNeedsApproval
+  }
+}
+    `) as unknown as TypedDocumentString<PublishingPolicyQuery, PublishingPolicyQueryVariables>;
 export const RejectedRecordsDocument = new TypedDocumentString(`
     query RejectedRecords($syncId: ID!, $states: [RejectedRecordState!], $first: Int, $after: String) {
   sync(id: $syncId) {
@@ -4447,6 +5147,64 @@ export const DeliveriesDocument = new TypedDocumentString(`
     id
   }
 }`) as unknown as TypedDocumentString<DeliveriesQuery, DeliveriesQueryVariables>;
+export const TestSyncDocument = new TypedDocumentString(`
+    mutation TestSync($syncId: ID!, $limit: Int) {
+  testSync(input: {syncId: $syncId, limit: $limit}) {
+    __typename
+    ... on StartedRun {
+      status
+      run {
+        id
+        status
+        cause
+        attemptAllowance
+        test {
+          versionDigest
+          limit
+          recordsWithProblems
+        }
+      }
+    }
+    ... on AlreadyRunning {
+      runId
+    }
+    ... on InvalidInput {
+      problems {
+        field
+        reason
+      }
+    }
+    ... on Refusal {
+      message
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<TestSyncMutation, TestSyncMutationVariables>;
+export const TestRunDocument = new TypedDocumentString(`
+    query TestRun($id: ID!) {
+  run(id: $id) {
+    cause
+    failure {
+      code
+      nextMutation
+    }
+    test {
+      versionDigest
+      limit
+      recordsWithProblems
+    }
+    testRecords {
+      position
+      record
+      isTooLarge
+      problem {
+        field
+        reason
+      }
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<TestRunQuery, TestRunQueryVariables>;
 export const TokensDocument = new TypedDocumentString(`
     query Tokens($first: Int) {
   tokens(first: $first) {

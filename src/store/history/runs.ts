@@ -103,6 +103,7 @@ export async function listFailures(
     eq(run.workspaceId, workspaceId),
     sql`${run.status} in ('failed', 'partial')`,
     isNull(run.resolvedAt),
+    ne(run.cause, 'test'),
     filter.syncId === undefined ? undefined : eq(run.syncId, filter.syncId),
     filter.code === undefined ? undefined : eq(run.failureCode, filter.code),
     filter.owner === undefined ? undefined : isOwnedBy(filter.owner),
@@ -141,7 +142,13 @@ export async function findLastRuns(
   return await handle.orm
     .selectDistinctOn([run.syncId], COLUMNS)
     .from(run)
-    .where(and(eq(run.workspaceId, workspaceId), inArray(run.syncId, [...syncIds])))
+    .where(
+      and(
+        eq(run.workspaceId, workspaceId),
+        inArray(run.syncId, [...syncIds]),
+        ne(run.cause, 'test'),
+      ),
+    )
     .orderBy(run.syncId, sql`${run.id} desc`)
 }
 
@@ -158,7 +165,7 @@ export async function findLastEndedRuns(
       select run.id
       from run
       where run.sync_id = asked.sync_id and run.workspace_id = ${workspaceId}
-        and run.status in ('succeeded', 'partial', 'failed')
+        and run.status in ('succeeded', 'partial', 'failed') and run.cause <> 'test'
       order by run.id desc
       limit 1) as last`)
   return await findRunsByIds(

@@ -69,6 +69,7 @@ export async function findHealthFacts(
       select finished_at
       from run
       where failed.id is not null and run.sync_id = sync.id and run.status = 'failed'
+        and run.cause <> 'test'
         and (run.finished_at, run.id) <= (failed.finished_at, failed.id)
         and (alive.id is null or (run.finished_at, run.id) > (alive.finished_at, alive.id))
         and run.finished_at >= active.since
@@ -82,7 +83,8 @@ export async function findHealthFacts(
         and (whole.id is null or (recent.finished_at, recent.id) > (whole.finished_at, whole.id))
     ) as first_partial on alive.status = 'partial'
     left join run as in_flight
-      on in_flight.sync_id = sync.id and in_flight.status in ('queued', 'running')`)
+      on in_flight.sync_id = sync.id and in_flight.status in ('queued', 'running')
+        and in_flight.cause <> 'test'`)
   return rows.map(toFacts)
 }
 
@@ -90,7 +92,7 @@ export async function findHealthFacts(
 const RECENT_RUNS = sql`
   select id, status, finished_at
   from run
-  where run.sync_id = sync.id and run.finished_at is not null
+  where run.sync_id = sync.id and run.finished_at is not null and run.cause <> 'test'
   order by run.finished_at desc, run.id desc
   limit ${MAX_RUNS_BACK}`
 

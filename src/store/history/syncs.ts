@@ -142,9 +142,21 @@ export async function findWorkspaceName(
   handle: Handle,
   workspaceId: string,
 ): Promise<string | null> {
+  return (await findWorkspace(handle, workspaceId))?.name ?? null
+}
+
+/** Whether publishing needs an approval in the workspace. */
+export async function findPublishingPolicy(handle: Handle, workspaceId: string): Promise<boolean> {
+  return (await findWorkspace(handle, workspaceId))?.publishingNeedsApproval ?? false
+}
+
+async function findWorkspace(handle: Handle, workspaceId: string) {
   const found = await handle.orm
-    .select({ name: workspace.name })
+    .select({
+      name: workspace.name,
+      publishingNeedsApproval: workspace.publishingNeedsApproval,
+    })
     .from(workspace)
     .where(eq(workspace.id, workspaceId))
-  return found[0]?.name ?? null
+  return found[0] ?? null
 }
