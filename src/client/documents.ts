@@ -351,23 +351,63 @@ export const RetryRunMutation = graphql(`
 `)
 
 export const RunProgressSubscription = graphql(`
-  subscription RunProgress($runId: ID!) {
-    runProgress(runId: $runId) {
+  subscription RunProgress($runId: ID!, $after: String) {
+    runProgress(runId: $runId, after: $after) {
       __typename
-      ... on RunProgress {
-        runId
-        status
-        isTerminal
-        counters {
-          ...AllCounters
-        }
-        totalRecords
-        failureCode
-        progressNote
-      }
+      ...Progress
       ... on KeepAlive {
         at
       }
+    }
+  }
+  fragment Progress on RunProgress {
+    runId
+    syncId
+    sequence
+    status
+    isTerminal
+    counters {
+      ...AllCounters
+    }
+    totalRecords
+    failureCode
+    progressNote
+  }
+`)
+
+export const SyncRunsSubscription = graphql(`
+  subscription SyncRuns($syncId: ID!, $after: String) {
+    syncRuns(syncId: $syncId, after: $after) {
+      __typename
+      ...Update
+    }
+  }
+  fragment Update on RunUpdateEvent {
+    ... on RunUpdate {
+      sequence
+      progress {
+        ...Progress
+      }
+      run {
+        id
+        status
+        sync {
+          id
+        }
+      }
+    }
+    ... on RunsKeepAlive {
+      at
+      sequence
+    }
+  }
+`)
+
+export const WorkspaceRunsSubscription = graphql(`
+  subscription WorkspaceRuns($after: String) {
+    workspaceRuns(after: $after) {
+      __typename
+      ...Update
     }
   }
 `)
