@@ -24,6 +24,7 @@ import { attachSocket } from './graphql-socket.ts'
 import { type HealthParts, type HealthReport, respondHealth } from './health.ts'
 import { BODY_TOO_LARGE, boundBody, isDeclaredTooLarge } from './request-body.ts'
 import { respondError } from './respond.ts'
+import { SharedStreams } from './shared-streams.ts'
 
 export interface HttpServerOptions {
   readonly host: string
@@ -52,6 +53,7 @@ const STOP_DEADLINE_MS = 3_000
 
 export function createHttpServer(options: HttpServerOptions): HttpServer {
   const endpoint = createEndpoint(options)
+  const shared = new SharedStreams({ ...options, endpoint })
   const streams = new Set<ServerResponse>()
   const { clock } = options.commands
   let drainingSinceMs: number | null = null
@@ -75,10 +77,12 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
         server.closeIdleConnections()
       }
     })
-    respond({ options, endpoint, healthParts }, request, response).catch((error: unknown) => {
-      options.commands.logger.error('http.failed', {}, error)
-      response.destroy()
-    })
+    respond({ options, endpoint, shared, healthParts }, request, response).catch(
+      (error: unknown) => {
+        options.commands.logger.error('http.failed', {}, error)
+        response.destroy()
+      },
+    )
   })
   const socket = options.servesApi ? attachSocket(server, endpoint, options.commands) : null
   return {
@@ -117,12 +121,13 @@ async function respond(
   parts: {
     readonly options: HttpServerOptions
     readonly endpoint: GraphqlEndpoint
+    readonly shared: SharedStreams
     readonly healthParts: HealthParts
   },
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  const { options, endpoint, healthParts } = parts
+  const { options, endpoint, shared, healthParts } = parts
   const { commands } = options
   const path = request.url?.split('?')[0]
   const isRead = request.method === 'GET' || request.method === 'HEAD'
@@ -148,7 +153,7 @@ async function respond(
     refuse(response, 413, BODY_TOO_LARGE)
   } else {
     const facts = { actor: answer.actor, authorization }
-    await endpoint.handle(boundBody(request), response, facts)
+    await shared.respond(boundBody(request), response, facts)
   }
 }
 
