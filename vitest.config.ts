@@ -7,7 +7,11 @@ const require = createRequire(import.meta.url)
 /** `npm run test:exhaustive` runs them, `npm test` does not: they take too long. */
 const LEFT_OUT = ['test/chaos/interleavings.test.ts', 'test/e2e/demo-control.test.ts']
 /** Of these `npm test` runs a part. */
-const SHORTENED = ['test/contract/store-pairs.test.ts', 'test/engine/interruptions.test.ts']
+const SHORTENED = [
+  'test/contract/store-pairs.test.ts',
+  'test/e2e/api-stream-gaps.test.ts',
+  'test/engine/interruptions.test.ts',
+]
 
 export default defineConfig(({ mode }) => ({
   // The runner would load graphql twice (as a module and through require), and it refuses to mix its copies.
