@@ -1,14 +1,13 @@
 /** The runs of a sync and of a workspace as they are watched, over both transports. */
 import { sql } from 'drizzle-orm'
 import { describe, expect, it } from 'vitest'
-import {
-  RunProgressSubscription,
-  RunSyncMutation,
-  SyncRunsSubscription,
-  WorkspaceRunsSubscription,
-} from '../../src/client/documents.ts'
+import { RunProgressSubscription, RunSyncMutation } from '../../src/client/documents.ts'
 import type { TypedDocumentString, UpdateFragment } from '../../src/client/gql/graphql.ts'
 import { CancelRunMutation } from '../../src/client/steering-documents.ts'
+import {
+  SyncRunsSubscription,
+  WorkspaceRunsSubscription,
+} from '../../src/client/stream-documents.ts'
 import { encodeGlobalId } from '../../src/graphql/global-id.ts'
 import { openSocket, subscribeOverSocket } from '../support/api-client.ts'
 import { type TestApi, useApi } from '../support/app.ts'

@@ -4,11 +4,11 @@
  */
 import { sql } from 'drizzle-orm'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
+import { RunProgressSubscription } from '../../src/client/documents.ts'
 import {
-  RunProgressSubscription,
   SyncRunsSubscription,
   WorkspaceRunsSubscription,
-} from '../../src/client/documents.ts'
+} from '../../src/client/stream-documents.ts'
 import { runChannel } from '../../src/coordination/bus.ts'
 import { connectRedis, type RedisCoordination } from '../../src/coordination/redis/redis.ts'
 import { NO_COUNTS } from '../../src/domain/delivery.ts'

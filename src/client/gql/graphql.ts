@@ -2351,36 +2351,6 @@ export type RunProgressSubscription = { __typename?: 'Subscription', runProgress
 
 export type ProgressFragment = { __typename?: 'RunProgress', runId: string, syncId: string, sequence: string, status: RunStatus, isTerminal: boolean, totalRecords?: number | null, failureCode?: FailureCode | null, progressNote?: string | null, counters: { __typename?: 'Counters', read: number, written: number, replayed: number, rejected: number, inDoubt: number, quarantined: number, skipped: number } };
 
-export type SyncRunsSubscriptionVariables = Exact<{
-  syncId: Scalars['ID']['input'];
-  after?: InputMaybe<Scalars['String']['input']>;
-}>;
-
-
-export type SyncRunsSubscription = { __typename?: 'Subscription', syncRuns:
-    | { __typename: 'RunUpdate', sequence: string, progress: { __typename?: 'RunProgress', runId: string, syncId: string, sequence: string, status: RunStatus, isTerminal: boolean, totalRecords?: number | null, failureCode?: FailureCode | null, progressNote?: string | null, counters: { __typename?: 'Counters', read: number, written: number, replayed: number, rejected: number, inDoubt: number, quarantined: number, skipped: number } }, run: { __typename?: 'Run', id: string, status: RunStatus, sync: { __typename?: 'Sync', id: string } } }
-    | { __typename: 'RunsKeepAlive', at: string, sequence: string }
-   };
-
-type Update_RunUpdate_Fragment = { __typename?: 'RunUpdate', sequence: string, progress: { __typename?: 'RunProgress', runId: string, syncId: string, sequence: string, status: RunStatus, isTerminal: boolean, totalRecords?: number | null, failureCode?: FailureCode | null, progressNote?: string | null, counters: { __typename?: 'Counters', read: number, written: number, replayed: number, rejected: number, inDoubt: number, quarantined: number, skipped: number } }, run: { __typename?: 'Run', id: string, status: RunStatus, sync: { __typename?: 'Sync', id: string } } };
-
-type Update_RunsKeepAlive_Fragment = { __typename?: 'RunsKeepAlive', at: string, sequence: string };
-
-export type UpdateFragment =
-  | Update_RunUpdate_Fragment
-  | Update_RunsKeepAlive_Fragment
-;
-
-export type WorkspaceRunsSubscriptionVariables = Exact<{
-  after?: InputMaybe<Scalars['String']['input']>;
-}>;
-
-
-export type WorkspaceRunsSubscription = { __typename?: 'Subscription', workspaceRuns:
-    | { __typename: 'RunUpdate', sequence: string, progress: { __typename?: 'RunProgress', runId: string, syncId: string, sequence: string, status: RunStatus, isTerminal: boolean, totalRecords?: number | null, failureCode?: FailureCode | null, progressNote?: string | null, counters: { __typename?: 'Counters', read: number, written: number, replayed: number, rejected: number, inDoubt: number, quarantined: number, skipped: number } }, run: { __typename?: 'Run', id: string, status: RunStatus, sync: { __typename?: 'Sync', id: string } } }
-    | { __typename: 'RunsKeepAlive', at: string, sequence: string }
-   };
-
 export type ConnectionsQueryVariables = Exact<{
   first?: InputMaybe<Scalars['Int']['input']>;
   after?: InputMaybe<Scalars['String']['input']>;
@@ -2524,6 +2494,36 @@ export type SettleDeliveryMutation = { __typename?: 'Mutation', settleDelivery:
     | { __typename: 'InvalidInput', message: string, problems: Array<{ __typename?: 'InputProblem', field: string, reason: string }> }
     | { __typename: 'NotFound', field: string, message: string }
     | { __typename: 'SettledDelivery', settled: number, done: CommandStatus, sync: { __typename?: 'Sync', id: string } }
+   };
+
+export type SyncRunsSubscriptionVariables = Exact<{
+  syncId: Scalars['ID']['input'];
+  after?: InputMaybe<Scalars['String']['input']>;
+}>;
+
+
+export type SyncRunsSubscription = { __typename?: 'Subscription', syncRuns:
+    | { __typename: 'RunUpdate', sequence: string, progress: { __typename?: 'RunProgress', runId: string, syncId: string, sequence: string, status: RunStatus, isTerminal: boolean, totalRecords?: number | null, failureCode?: FailureCode | null, progressNote?: string | null, counters: { __typename?: 'Counters', read: number, written: number, replayed: number, rejected: number, inDoubt: number, quarantined: number, skipped: number } }, run: { __typename?: 'Run', id: string, status: RunStatus, sync: { __typename?: 'Sync', id: string } } }
+    | { __typename: 'RunsKeepAlive', at: string, sequence: string }
+   };
+
+type Update_RunUpdate_Fragment = { __typename?: 'RunUpdate', sequence: string, progress: { __typename?: 'RunProgress', runId: string, syncId: string, sequence: string, status: RunStatus, isTerminal: boolean, totalRecords?: number | null, failureCode?: FailureCode | null, progressNote?: string | null, counters: { __typename?: 'Counters', read: number, written: number, replayed: number, rejected: number, inDoubt: number, quarantined: number, skipped: number } }, run: { __typename?: 'Run', id: string, status: RunStatus, sync: { __typename?: 'Sync', id: string } } };
+
+type Update_RunsKeepAlive_Fragment = { __typename?: 'RunsKeepAlive', at: string, sequence: string };
+
+export type UpdateFragment =
+  | Update_RunUpdate_Fragment
+  | Update_RunsKeepAlive_Fragment
+;
+
+export type WorkspaceRunsSubscriptionVariables = Exact<{
+  after?: InputMaybe<Scalars['String']['input']>;
+}>;
+
+
+export type WorkspaceRunsSubscription = { __typename?: 'Subscription', workspaceRuns:
+    | { __typename: 'RunUpdate', sequence: string, progress: { __typename?: 'RunProgress', runId: string, syncId: string, sequence: string, status: RunStatus, isTerminal: boolean, totalRecords?: number | null, failureCode?: FailureCode | null, progressNote?: string | null, counters: { __typename?: 'Counters', read: number, written: number, replayed: number, rejected: number, inDoubt: number, quarantined: number, skipped: number } }, run: { __typename?: 'Run', id: string, status: RunStatus, sync: { __typename?: 'Sync', id: string } } }
+    | { __typename: 'RunsKeepAlive', at: string, sequence: string }
    };
 
 export type TokensQueryVariables = Exact<{
@@ -2753,6 +2753,19 @@ export const StartedFragmentDoc = new TypedDocumentString(`
   }
 }
     `, {"fragmentName":"Started"}) as unknown as TypedDocumentString<StartedFragment, unknown>;
+export const DoubtFragmentDoc = new TypedDocumentString(`
+    fragment Doubt on DeliveryInDoubt {
+  intentId
+  position
+  page
+  since
+  settleableAt
+  cause
+  run {
+    id
+  }
+}
+    `, {"fragmentName":"Doubt"}) as unknown as TypedDocumentString<DoubtFragment, unknown>;
 export const ProgressFragmentDoc = new TypedDocumentString(`
     fragment Progress on RunProgress {
   runId
@@ -2818,19 +2831,6 @@ fragment Progress on RunProgress {
   failureCode
   progressNote
 }`, {"fragmentName":"Update"}) as unknown as TypedDocumentString<UpdateFragment, unknown>;
-export const DoubtFragmentDoc = new TypedDocumentString(`
-    fragment Doubt on DeliveryInDoubt {
-  intentId
-  position
-  page
-  since
-  settleableAt
-  cause
-  run {
-    id
-  }
-}
-    `, {"fragmentName":"Doubt"}) as unknown as TypedDocumentString<DoubtFragment, unknown>;
 export const AlertsDocument = new TypedDocumentString(`
     query Alerts($first: Int, $after: String, $last: Int, $before: String, $filter: AlertFilter) {
   alerts(
@@ -3702,102 +3702,6 @@ fragment Progress on RunProgress {
   failureCode
   progressNote
 }`) as unknown as TypedDocumentString<RunProgressSubscription, RunProgressSubscriptionVariables>;
-export const SyncRunsDocument = new TypedDocumentString(`
-    subscription SyncRuns($syncId: ID!, $after: String) {
-  syncRuns(syncId: $syncId, after: $after) {
-    __typename
-    ...Update
-  }
-}
-    fragment AllCounters on Counters {
-  read
-  written
-  replayed
-  rejected
-  inDoubt
-  quarantined
-  skipped
-}
-fragment Progress on RunProgress {
-  runId
-  syncId
-  sequence
-  status
-  isTerminal
-  counters {
-    ...AllCounters
-  }
-  totalRecords
-  failureCode
-  progressNote
-}
-fragment Update on RunUpdateEvent {
-  ... on RunUpdate {
-    sequence
-    progress {
-      ...Progress
-    }
-    run {
-      id
-      status
-      sync {
-        id
-      }
-    }
-  }
-  ... on RunsKeepAlive {
-    at
-    sequence
-  }
-}`) as unknown as TypedDocumentString<SyncRunsSubscription, SyncRunsSubscriptionVariables>;
-export const WorkspaceRunsDocument = new TypedDocumentString(`
-    subscription WorkspaceRuns($after: String) {
-  workspaceRuns(after: $after) {
-    __typename
-    ...Update
-  }
-}
-    fragment AllCounters on Counters {
-  read
-  written
-  replayed
-  rejected
-  inDoubt
-  quarantined
-  skipped
-}
-fragment Progress on RunProgress {
-  runId
-  syncId
-  sequence
-  status
-  isTerminal
-  counters {
-    ...AllCounters
-  }
-  totalRecords
-  failureCode
-  progressNote
-}
-fragment Update on RunUpdateEvent {
-  ... on RunUpdate {
-    sequence
-    progress {
-      ...Progress
-    }
-    run {
-      id
-      status
-      sync {
-        id
-      }
-    }
-  }
-  ... on RunsKeepAlive {
-    at
-    sequence
-  }
-}`) as unknown as TypedDocumentString<WorkspaceRunsSubscription, WorkspaceRunsSubscriptionVariables>;
 export const ConnectionsDocument = new TypedDocumentString(`
     query Connections($first: Int, $after: String, $last: Int, $before: String) {
   connections(first: $first, after: $after, last: $last, before: $before) {
@@ -4296,6 +4200,102 @@ export const SettleDeliveryDocument = new TypedDocumentString(`
     outcome
   }
 }`) as unknown as TypedDocumentString<SettleDeliveryMutation, SettleDeliveryMutationVariables>;
+export const SyncRunsDocument = new TypedDocumentString(`
+    subscription SyncRuns($syncId: ID!, $after: String) {
+  syncRuns(syncId: $syncId, after: $after) {
+    __typename
+    ...Update
+  }
+}
+    fragment AllCounters on Counters {
+  read
+  written
+  replayed
+  rejected
+  inDoubt
+  quarantined
+  skipped
+}
+fragment Progress on RunProgress {
+  runId
+  syncId
+  sequence
+  status
+  isTerminal
+  counters {
+    ...AllCounters
+  }
+  totalRecords
+  failureCode
+  progressNote
+}
+fragment Update on RunUpdateEvent {
+  ... on RunUpdate {
+    sequence
+    progress {
+      ...Progress
+    }
+    run {
+      id
+      status
+      sync {
+        id
+      }
+    }
+  }
+  ... on RunsKeepAlive {
+    at
+    sequence
+  }
+}`) as unknown as TypedDocumentString<SyncRunsSubscription, SyncRunsSubscriptionVariables>;
+export const WorkspaceRunsDocument = new TypedDocumentString(`
+    subscription WorkspaceRuns($after: String) {
+  workspaceRuns(after: $after) {
+    __typename
+    ...Update
+  }
+}
+    fragment AllCounters on Counters {
+  read
+  written
+  replayed
+  rejected
+  inDoubt
+  quarantined
+  skipped
+}
+fragment Progress on RunProgress {
+  runId
+  syncId
+  sequence
+  status
+  isTerminal
+  counters {
+    ...AllCounters
+  }
+  totalRecords
+  failureCode
+  progressNote
+}
+fragment Update on RunUpdateEvent {
+  ... on RunUpdate {
+    sequence
+    progress {
+      ...Progress
+    }
+    run {
+      id
+      status
+      sync {
+        id
+      }
+    }
+  }
+  ... on RunsKeepAlive {
+    at
+    sequence
+  }
+}`) as unknown as TypedDocumentString<WorkspaceRunsSubscription, WorkspaceRunsSubscriptionVariables>;
 export const TokensDocument = new TypedDocumentString(`
     query Tokens($first: Int) {
   tokens(first: $first) {
