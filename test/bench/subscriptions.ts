@@ -203,8 +203,10 @@ async function measureAll(parts: Parts): Promise<boolean> {
       ...{ value: cycled.heapBytes / before.heapBytes, unit: 'ratio', atMost: 1.05 },
     }),
     report({
-      ...{ bench: 'subscriptions', figure: 'sockets and timers after all that to before' },
-      ...{ value: cycled.resources / before.resources, unit: 'ratio', atMost: 1.05 },
+      // Not none: the pool of the database opens its connections as it needs them.
+      ...{ bench: 'subscriptions', figure: 'sockets and timers left by an aborted stream' },
+      value: Math.max(cycled.resources - before.resources, 0) / CYCLES,
+      ...{ unit: 'handles', atMost: 0.005 },
     }),
   ].every(Boolean)
 }
