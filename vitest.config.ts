@@ -10,6 +10,7 @@ const LEFT_OUT = ['test/chaos/interleavings.test.ts', 'test/e2e/demo-control.tes
 const SHORTENED = [
   'test/contract/store-pairs.test.ts',
   'test/e2e/api-hostile.test.ts',
+  'test/e2e/api-stream-gaps.test.ts',
   'test/engine/interruptions.test.ts',
 ]
 

@@ -352,23 +352,26 @@ export const RetryRunMutation = graphql(`
 `)
 
 export const RunProgressSubscription = graphql(`
-  subscription RunProgress($runId: ID!) {
-    runProgress(runId: $runId) {
+  subscription RunProgress($runId: ID!, $after: String) {
+    runProgress(runId: $runId, after: $after) {
       __typename
-      ... on RunProgress {
-        runId
-        status
-        isTerminal
-        counters {
-          ...AllCounters
-        }
-        totalRecords
-        failureCode
-        progressNote
-      }
+      ...Progress
       ... on KeepAlive {
         at
       }
     }
+  }
+  fragment Progress on RunProgress {
+    runId
+    syncId
+    sequence
+    status
+    isTerminal
+    counters {
+      ...AllCounters
+    }
+    totalRecords
+    failureCode
+    progressNote
   }
 `)

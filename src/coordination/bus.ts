@@ -38,3 +38,13 @@ export const ALERT_CHANNEL = 'alerts'
 export function runChannel(runId: string): string {
   return `run.${runId}`
 }
+
+/** Progress of the runs of one sync. */
+export function syncRunsChannel(syncId: string): string {
+  return `sync.${syncId}.runs`
+}
+
+/** Progress of all runs of a workspace. */
+export function workspaceRunsChannel(workspaceId: string): string {
+  return `workspace.${workspaceId}.runs`
+}

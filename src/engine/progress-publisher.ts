@@ -1,8 +1,9 @@
 /**
  * Tells the bus how a run gets on: at most four times a second, and always the last word.
  */
-import { type Bus, runChannel } from '../coordination/bus.ts'
-import { progressToMessage, type RunProgress } from '../domain/progress.ts'
+import { announceProgress } from '../coordination/announce.ts'
+import type { Bus } from '../coordination/bus.ts'
+import type { RunProgress } from '../domain/progress.ts'
 import { isFinal } from '../domain/run.ts'
 import type { Clock } from '../runtime/clock.ts'
 
@@ -66,6 +67,6 @@ export class ProgressPublisher {
 
   async #send(progress: RunProgress): Promise<void> {
     this.#publishedAtMs = this.#clock.monotonicMs()
-    await this.#bus.publish(runChannel(progress.runId), progressToMessage(progress))
+    await announceProgress(this.#bus, progress)
   }
 }

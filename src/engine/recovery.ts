@@ -6,10 +6,10 @@
  * that was set, makes nobody silent. A run that its own worker has dropped (the claim's answer was lost,
  * the attempt broke) is found the same way.
  */
-import { announceAlerts } from '../coordination/announce.ts'
-import { type Bus, runChannel, WAKE_CHANNEL } from '../coordination/bus.ts'
+import { announceAlerts, announceProgress } from '../coordination/announce.ts'
+import { type Bus, WAKE_CHANNEL } from '../coordination/bus.ts'
 import { type Failure, failure } from '../domain/failure.ts'
-import { progressToMessage, type RunProgress } from '../domain/progress.ts'
+import type { RunProgress } from '../domain/progress.ts'
 import { decideTakeOver, MAX_TAKE_OVERS, type TakeOverDecision } from '../domain/run.ts'
 import { decideStop } from '../domain/sync.ts'
 import { unreachable } from '../runtime/assert.ts'
@@ -146,7 +146,7 @@ export class Recovery implements Service {
 
   async #announce(progress: RunProgress): Promise<void> {
     const { bus } = this.#options
-    await bus.publish(runChannel(progress.runId), progressToMessage(progress))
+    await announceProgress(bus, progress)
     await bus.publish(WAKE_CHANNEL, {})
   }
 }

@@ -2,7 +2,7 @@
 import { GraphQLError } from 'graphql'
 import { listMovingAlerts, type MovingAlert } from '../store/history/alerts.ts'
 import { builder } from './builder.ts'
-import { type ApiContext, getActor, unauthenticated } from './context.ts'
+import { type ApiContext, assertStillAuthenticated, getActor } from './context.ts'
 import { type AlertChange, type AlertStreamEvent, followAlerts } from './follow-alerts.ts'
 import { KeepAliveType } from './keep-alive.ts'
 import { AlertType } from './nodes.ts'
@@ -59,11 +59,7 @@ function subscribe(context: ApiContext): AsyncIterableIterator<AlertStreamEvent>
     clock,
     keepAliveMs: context.settings.keepAliveMs,
     read: (withinMs) => readAll(context, withinMs),
-    assertAllowed: async () => {
-      if (!(await context.isStillAuthenticated())) {
-        throw unauthenticated('The token was revoked or has expired.')
-      }
-    },
+    assertAllowed: () => assertStillAuthenticated(context),
   })
 }
 

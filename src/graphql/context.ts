@@ -1,6 +1,7 @@
 /** What every resolver works with. Made anew for each operation. */
 import { GraphQLError } from 'graphql'
 import type { Actor, CommandContext } from '../commands/context.ts'
+import type { Sharing } from './sharing.ts'
 
 export interface ApiSettings {
   /** Without progress for longer than this, a running run says so. */
@@ -21,6 +22,15 @@ export interface ApiContext {
   readonly actor: Actor | null
   /** Asks again, for operations that last: a token may be revoked or expire meanwhile. */
   isStillAuthenticated(): Promise<boolean>
+  /** Of a subscription that is made once for many clients. */
+  readonly sharing?: Sharing
+}
+
+/** Throws when who subscribed may not listen any more. */
+export async function assertStillAuthenticated(context: ApiContext): Promise<void> {
+  if (!(await context.isStillAuthenticated())) {
+    throw unauthenticated('The token was revoked or has expired.')
+  }
 }
 
 /** Throws UNAUTHENTICATED when nobody was authenticated. */

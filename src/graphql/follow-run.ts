@@ -8,20 +8,23 @@
  */
 import { type Push, Repeater, type Stop } from '@repeaterjs/repeater'
 import { type Bus, runChannel } from '../coordination/bus.ts'
-import { progressFromMessage, type RunProgress } from '../domain/progress.ts'
-import { isAfter, isFinal } from '../domain/run.ts'
+import { progressFromMessage } from '../domain/progress.ts'
+import { isFinal, type Sequence } from '../domain/run.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { WakeUp } from '../runtime/wake-up.ts'
+import type { Audience, Sharing } from './sharing.ts'
+import {
+  isNews,
+  type KnownProgress,
+  knownFrom,
+  type ToldProgress,
+  toldNow,
+} from './told-progress.ts'
 
-/** Where a run stands, and the word on it where it has gone quiet. */
-export interface ToldProgress {
-  readonly progress: RunProgress
-  readonly note: string | null
-}
-
-export type RunEvent =
+export type RunEvent = { readonly audience: Audience; readonly looks: number } & (
   | (ToldProgress & { readonly kind: 'progress' })
   | { readonly kind: 'keepAlive' }
+)
 
 export interface FollowOptions {
   readonly runId: string
@@ -29,6 +32,10 @@ export interface FollowOptions {
   readonly clock: Clock
   /** How long the stream may be idle. */
   readonly keepAliveMs: number
+  /** What is not newer is not told, but for the end; null: everything is. */
+  readonly after: Sequence | null
+  /** Null: one client listens. */
+  readonly sharing: Sharing | null
   /** Reads where the run stands. Its error ends the stream. */
   readSnapshot(): Promise<ToldProgress>
   /** Throws when the one who listens may not any more. Asked as often as an idle stream gets a keep-alive, also of a busy one. */
@@ -41,7 +48,7 @@ export function followRun(options: FollowOptions): AsyncIterableIterator<RunEven
 
 async function follow(options: FollowOptions, push: Push<RunEvent>, stop: Stop): Promise<void> {
   const { bus, runId } = options
-  const newest = new NewestProgress()
+  const newest = new NewestProgress(options.after)
   let allowedAtMs = options.clock.monotonicMs()
   const assertAllowed = async () => {
     const nowMs = options.clock.monotonicMs()
@@ -55,9 +62,11 @@ async function follow(options: FollowOptions, push: Push<RunEvent>, stop: Stop):
     hasLeft = true
     newest.wake()
   })
-  const stopListening = await bus.subscribe(runChannel(runId), (message) =>
-    newest.offer(toldNow(progressFromMessage(message)), runId),
-  )
+  const stopListening = await bus.subscribe(runChannel(runId), (message) => {
+    const progress = progressFromMessage(message)
+    newest.offer(progress && toldNow(progress), runId)
+  })
+  options.sharing?.onAsked(() => newest.requireSnapshot())
   const forgetGaps = bus.onGap(() => newest.requireSnapshot())
   try {
     newest.requireSnapshot()
@@ -80,41 +89,49 @@ async function follow(options: FollowOptions, push: Push<RunEvent>, stop: Stop):
 
 /** Null: something happened that is to be looked at again. */
 async function nextEvent(options: FollowOptions, newest: NewestProgress): Promise<RunEvent | null> {
-  const { runId, clock, keepAliveMs } = options
+  const { runId, clock, keepAliveMs, sharing } = options
   if (newest.takeSnapshotRequirement()) {
+    const looks = sharing?.looksAsked ?? 0
     newest.offer(await options.readSnapshot(), runId)
+    newest.noteLooks(looks)
   }
   const told = newest.take()
   if (told) {
-    return { kind: 'progress', ...told }
+    return { kind: 'progress', ...told, ...newest.takeLooks(), audience: 'everybody' }
+  }
+  if (newest.owesLooks()) {
+    return { kind: 'keepAlive', ...newest.takeLooks(), audience: 'nobody' }
   }
   if (await newest.wait(clock, keepAliveMs)) {
     return null
   }
   newest.offer(await options.readSnapshot(), runId)
   const missed = newest.take()
-  return missed ? { kind: 'progress', ...missed } : { kind: 'keepAlive' }
-}
-
-/** Who reports progress this moment has not gone quiet. */
-function toldNow(progress: RunProgress | null): ToldProgress | null {
-  return progress && { progress, note: null }
+  const looks = { looks: 0, audience: 'everybody' } as const
+  return missed ? { kind: 'progress', ...missed, ...looks } : { kind: 'keepAlive', ...looks }
 }
 
 /** Holds the newest progress that was not yet passed on. */
 class NewestProgress {
-  #seen: ToldProgress | null = null
+  #known: KnownProgress | null
   #pending: ToldProgress | null = null
   #needsSnapshot = false
+  /** Looks that were asked for before the last one; those that nobody was told of yet. */
+  #looks = 0
+  #owedLooks = 0
   readonly #wakeUp = new WakeUp()
 
-  /** Drops what is not of the run, late, or doubled. A final state is never late: it does not change any more. */
+  constructor(after: Sequence | null) {
+    this.#known = after && { sequence: after, note: null, isFinal: false }
+  }
+
+  /** Drops what is not of the run, late, or doubled. */
   offer(told: ToldProgress | null, runId: string): void {
     if (told === null || told.progress.runId !== runId) {
       return
     }
-    if (this.#seen === null || isNews(told, this.#seen)) {
-      this.#seen = told
+    if (this.#known === null || isNews(told, this.#known)) {
+      this.#known = knownFrom(told)
       this.#pending = told
       this.wake()
     }
@@ -137,6 +154,20 @@ class NewestProgress {
     return needsSnapshot
   }
 
+  noteLooks(looks: number): void {
+    this.#owedLooks += looks - this.#looks
+    this.#looks = looks
+  }
+
+  owesLooks(): boolean {
+    return this.#owedLooks > 0
+  }
+
+  takeLooks(): { readonly looks: number } {
+    this.#owedLooks = 0
+    return { looks: this.#looks }
+  }
+
   wake(): void {
     this.#wakeUp.wake()
   }
@@ -145,17 +176,4 @@ class NewestProgress {
   wait(clock: Clock, forMs: number): Promise<boolean> {
     return this.#wakeUp.wait(clock, forMs)
   }
-}
-
-/** Also that nothing has come for too long. */
-function isNews(told: ToldProgress, seen: ToldProgress): boolean {
-  if (isFinal(seen.progress.status)) {
-    return false
-  }
-  const hasGoneQuiet = told.note !== null && seen.note === null
-  return (
-    isFinal(told.progress.status) ||
-    isAfter(told.progress.sequence, seen.progress.sequence) ||
-    (hasGoneQuiet && !isAfter(seen.progress.sequence, told.progress.sequence))
-  )
 }

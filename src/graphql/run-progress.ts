@@ -1,47 +1,58 @@
 /** The subscription that shows a run while it lives. */
-import { NotFound } from '../commands/refusals.ts'
-import type { RunProgress } from '../domain/progress.ts'
-import { isFinal } from '../domain/run.ts'
+import { InvalidInput, NotFound } from '../commands/refusals.ts'
+import { isFinal, type Sequence } from '../domain/run.ts'
 import { progressNote } from '../domain/run-view.ts'
 import { findProgress } from '../store/history/runs.ts'
 import { builder } from './builder.ts'
-import { type ApiContext, getActor, unauthenticated } from './context.ts'
+import { type ApiContext, assertStillAuthenticated, getActor } from './context.ts'
 import { FailureCodeEnum } from './failure.ts'
-import { followRun } from './follow-run.ts'
+import { followRun, type RunEvent } from './follow-run.ts'
 import { encodeGlobalId, readId } from './global-id.ts'
 import { KeepAliveType } from './keep-alive.ts'
 import { CountersType, RunStatusEnum } from './run-figures.ts'
+import type { EventNote } from './sharing.ts'
+import { encodeSequence, parseSequence, type ToldProgress } from './told-progress.ts'
 
-/** With a word on a run that has gone quiet. */
-interface NotedProgress extends RunProgress {
-  readonly note: string | null
-}
-
-const RunProgressType = builder.objectRef<NotedProgress>('RunProgress').implement({
+export const RunProgressType = builder.objectRef<ToldProgress>('RunProgress').implement({
   description: 'Where a run stands. Counters never go backwards.',
   fields: (t) => ({
     runId: t.id({
       description: 'The id of the run.',
-      resolve: ({ runId }) => encodeGlobalId('Run', runId),
+      resolve: ({ progress }) => encodeGlobalId('Run', progress.runId),
     }),
-    status: t.expose('status', { type: RunStatusEnum, description: 'Where it stands.' }),
+    syncId: t.id({
+      description: 'The id of its sync.',
+      resolve: ({ progress }) => encodeGlobalId('Sync', progress.syncId),
+    }),
+    sequence: t.string({
+      description:
+        'Orders the states of a run, such as `3.17`: the part before the dot first, then the part behind it, both as numbers. Give it as `after` of `runProgress` to go on from here.',
+      resolve: ({ progress }) => encodeSequence(progress.sequence),
+    }),
+    status: t.field({
+      type: RunStatusEnum,
+      description: 'Where it stands.',
+      resolve: ({ progress }) => progress.status,
+    }),
     isTerminal: t.boolean({
-      description: 'Whether it has ended for good: then this is the last event.',
-      resolve: ({ status }) => isFinal(status),
+      description: 'Whether it has ended for good: no event of this run comes after this one.',
+      resolve: ({ progress }) => isFinal(progress.status),
     }),
-    counters: t.expose('counters', {
+    counters: t.field({
       type: CountersType,
       description: 'What became of its records so far.',
+      resolve: ({ progress }) => progress.counters,
     }),
     totalRecords: t.float({
       nullable: true,
       description: 'How many records the source has, where it can tell.',
-      resolve: ({ totalRecords }) => totalRecords,
+      resolve: ({ progress }) => progress.totalRecords,
     }),
-    failureCode: t.expose('failureCode', {
+    failureCode: t.field({
       type: FailureCodeEnum,
       nullable: true,
       description: 'Why it failed; null unless it has. The run itself tells more.',
+      resolve: ({ progress }) => progress.failureCode,
     }),
     progressNote: t.exposeString('note', {
       nullable: true,
@@ -62,16 +73,41 @@ builder.subscriptionField('runProgress', (t) =>
     type: RunProgressEvent,
     description:
       'Follows a run: where it stands now, then what changes. Its terminal event comes once, and the stream completes.',
-    args: { runId: t.arg.id({ required: true, description: 'The id of the run.' }) },
-    subscribe: (_root, args, context) => subscribe(context, readId('Run', args.runId, 'runId')),
-    resolve: (event, _args, { parts }) =>
-      event.kind === 'progress'
-        ? { ...event.progress, note: event.note }
-        : { at: parts.clock.now() },
+    args: {
+      runId: t.arg.id({ required: true, description: 'The id of the run.' }),
+      after: t.arg.string({
+        description:
+          'The `sequence` of the last progress that was received: nothing is sent that is not newer, but for the terminal event of a run that has ended. Without it, or with null, the stream begins with where the run stands.',
+      }),
+    },
+    subscribe: (_root, { runId, after }, context) =>
+      subscribe(context, readId('Run', runId, 'runId'), readAfter(after)),
+    resolve: (event, _args, { parts, sharing }) => {
+      sharing?.describe(noteOf(event))
+      return event.kind === 'progress' ? event : { at: parts.clock.now() }
+    },
   }),
 )
 
-async function subscribe(context: ApiContext, runId: string) {
+function readAfter(after: string | null | undefined): Sequence | null {
+  const sequence = after ? parseSequence(after) : null
+  if (typeof after === 'string' && sequence === null) {
+    const reason = 'It must be the sequence of a progress event, such as 3.17.'
+    throw new InvalidInput([{ field: 'after', reason }])
+  }
+  return sequence
+}
+
+function noteOf(event: RunEvent): EventNote {
+  const { audience, looks } = event
+  if (event.kind === 'keepAlive') {
+    return { audience, looks, subject: null, leaves: 'nothing' }
+  }
+  const { runId, status } = event.progress
+  return { audience, looks, subject: runId, leaves: isFinal(status) ? 'noStream' : 'event' }
+}
+
+async function subscribe(context: ApiContext, runId: string, after: Sequence | null) {
   const { settings } = context
   const { bus, clock, database } = context.parts
   const { workspaceId } = getActor(context)
@@ -91,11 +127,9 @@ async function subscribe(context: ApiContext, runId: string) {
     bus,
     clock,
     keepAliveMs: settings.keepAliveMs,
+    after,
+    sharing: context.sharing ?? null,
     readSnapshot,
-    assertAllowed: async () => {
-      if (!(await context.isStillAuthenticated())) {
-        throw unauthenticated('The token was revoked or has expired.')
-      }
-    },
+    assertAllowed: () => assertStillAuthenticated(context),
   })
 }

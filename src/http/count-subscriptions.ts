@@ -9,8 +9,10 @@ import type { ApiContext } from '../graphql/context.ts'
 import type { ApiLimits } from './limits.ts'
 
 export interface SubscriptionCounts {
-  /** Subscribes, or answers that the token has too many open. */
+  /** Subscribes, or answers that the token has too many open. What many clients share counts for each of them. */
   open(args: ExecutionArgs, subscribe: () => unknown): Promise<unknown>
+  /** Counts one more until what is answered is called; null: the token has too many open. */
+  take(tokenId: string): (() => void) | null
 }
 
 export function countSubscriptions({
@@ -25,15 +27,24 @@ export function countSubscriptions({
       counts.set(tokenId, count)
     }
   }
+  const take = (tokenId: string) => {
+    if ((counts.get(tokenId) ?? 0) >= maxSubscriptions) {
+      return null
+    }
+    change(tokenId, 1)
+    return once(() => change(tokenId, -1))
+  }
   return {
+    take,
     open: async ({ contextValue }, subscribe) => {
-      const { actor } = contextValue as ApiContext
-      const tokenId = actor?.tokenId ?? ''
-      if ((counts.get(tokenId) ?? 0) >= maxSubscriptions) {
+      const { actor, sharing } = contextValue as ApiContext
+      if (sharing) {
+        return await subscribe()
+      }
+      const end = take(actor?.tokenId ?? '')
+      if (end === null) {
         return { errors: [tooMany(maxSubscriptions)] }
       }
-      change(tokenId, 1)
-      const end = once(() => change(tokenId, -1))
       try {
         const result = await subscribe()
         if (isAsyncIterable(result)) {

@@ -5,6 +5,7 @@ import type { Actor, CommandContext } from '../commands/context.ts'
 import type { ApiContext, ApiSettings } from '../graphql/context.ts'
 import { maskError } from '../graphql/errors.ts'
 import { apiSchema } from '../graphql/schema.ts'
+import type { SubscriptionCounts } from './count-subscriptions.ts'
 import { limitPlugin } from './limit-plugin.ts'
 import type { ApiLimits } from './limits.ts'
 
@@ -21,6 +22,7 @@ export interface EndpointOptions {
   readonly commands: CommandContext
   readonly settings: ApiSettings
   readonly limits: ApiLimits
+  readonly subscriptions: SubscriptionCounts
   /** Whether to serve the GraphiQL page. The page itself is served to anybody; it can do nothing without a token. */
   readonly hasGraphiql: boolean
 }
@@ -28,7 +30,7 @@ export interface EndpointOptions {
 export type GraphqlEndpoint = ReturnType<typeof createEndpoint>
 
 export function createEndpoint(options: EndpointOptions) {
-  const { commands, settings } = options
+  const { commands, settings, limits, subscriptions } = options
   return createYoga<RequestFacts, ApiContext>({
     schema: apiSchema,
     graphqlEndpoint: GRAPHQL_PATH,
@@ -37,7 +39,7 @@ export function createEndpoint(options: EndpointOptions) {
     multipart: false,
     logging: false,
     batching: false,
-    plugins: [limitPlugin({ schema: apiSchema, limits: options.limits, clock: commands.clock })],
+    plugins: [limitPlugin({ schema: apiSchema, limits, subscriptions, clock: commands.clock })],
     graphiql: options.hasGraphiql && GRAPHIQL,
     renderGraphiQL: renderPage,
     maskedErrors: { maskError: (error) => maskError(error, commands) },

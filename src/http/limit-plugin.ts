@@ -18,7 +18,7 @@ import {
 } from 'graphql'
 import type { Plugin } from 'graphql-yoga'
 import type { Clock } from '../runtime/clock.ts'
-import { countSubscriptions } from './count-subscriptions.ts'
+import type { SubscriptionCounts } from './count-subscriptions.ts'
 import {
   type DocumentSize,
   type MeasuredDocument,
@@ -31,13 +31,13 @@ import { type ApiLimits, exceeded } from './limits.ts'
 export interface LimitOptions {
   readonly schema: GraphQLSchema
   readonly limits: ApiLimits
+  readonly subscriptions: SubscriptionCounts
   readonly clock: Clock
 }
 
-export function limitPlugin({ schema, limits, clock }: LimitOptions): Plugin {
+export function limitPlugin({ schema, limits, subscriptions, clock }: LimitOptions): Plugin {
   const { maxTokens } = limits
   const known = new WeakMap<DocumentNode, MeasuredDocument>()
-  const subscriptions = countSubscriptions(limits)
   return {
     onParse: ({ context, setParseFn }) => {
       setParseFn((source: string | Source, options?: ParseOptions) =>

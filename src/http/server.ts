@@ -20,6 +20,7 @@ import type { RequestLimit } from '../coordination/request-limit.ts'
 import type { ApiSettings } from '../graphql/context.ts'
 import type { Service } from '../runtime/service.ts'
 import { WordedError } from '../runtime/worded-error.ts'
+import { countSubscriptions } from './count-subscriptions.ts'
 import { NOBODY, readCredentials } from './credentials.ts'
 import { createEndpoint, GRAPHQL_PATH, type GraphqlEndpoint } from './graphql-endpoint.ts'
 import { attachSocket } from './graphql-socket.ts'
@@ -37,6 +38,7 @@ import {
 import { bodyTooLarge, boundBody, isDeclaredTooLarge } from './request-body.ts'
 import { describeTooManyRequests } from './request-rate.ts'
 import { respondError } from './respond.ts'
+import { SharedStreams } from './shared-streams.ts'
 
 export interface HttpServerOptions {
   readonly host: string
@@ -66,7 +68,9 @@ export interface HttpServer extends Service {
 const STOP_DEADLINE_MS = 3_000
 
 export function createHttpServer(options: HttpServerOptions): HttpServer {
-  const endpoint = createEndpoint(options)
+  const subscriptions = countSubscriptions(options.limits)
+  const endpoint = createEndpoint({ ...options, subscriptions })
+  const shared = new SharedStreams({ ...options, endpoint, subscriptions })
   const streams = new Set<ServerResponse>()
   const { clock } = options.commands
   let drainingSinceMs: number | null = null
@@ -90,10 +94,12 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
         server.closeIdleConnections()
       }
     })
-    respond({ options, endpoint, healthParts }, request, response).catch((error: unknown) => {
-      options.commands.logger.error('http.failed', {}, error)
-      response.destroy()
-    })
+    respond({ options, endpoint, shared, healthParts }, request, response).catch(
+      (error: unknown) => {
+        options.commands.logger.error('http.failed', {}, error)
+        response.destroy()
+      },
+    )
   })
   const socket = options.servesApi ? attachSocket(server, endpoint, options) : null
   return {
@@ -132,12 +138,13 @@ async function respond(
   parts: {
     readonly options: HttpServerOptions
     readonly endpoint: GraphqlEndpoint
+    readonly shared: SharedStreams
     readonly healthParts: HealthParts
   },
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  const { options, endpoint, healthParts } = parts
+  const { options, endpoint, shared, healthParts } = parts
   const { commands } = options
   const path = request.url?.split('?')[0]
   const isRead = request.method === 'GET' || request.method === 'HEAD'
@@ -177,7 +184,7 @@ async function respond(
   } else {
     response.setHeader('cache-control', 'no-store')
     const facts = { actor: answer.actor, credentials }
-    await endpoint.handle(boundBody(request, options.limits.maxBodyBytes), response, facts)
+    await shared.respond(boundBody(request, options.limits.maxBodyBytes), response, facts)
   }
 }
 

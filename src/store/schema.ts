@@ -98,6 +98,8 @@ export const run = pgTable(
     startedAt: instant('started_at'),
     progressAt: instant('progress_at'),
     finishedAt: instant('finished_at'),
+    /** The transaction that ended it, as a trigger notes for every verb; null: it is in flight, or ended before this was noted. */
+    endedIn: bigint('ended_in', { mode: 'number' }),
     read: count('read'),
     written: count('written'),
     replayed: count('replayed'),
@@ -133,6 +135,13 @@ export const run = pgTable(
       .where(sql`retry_of is not null and status <> 'canceled'`),
     index('run_due').on(table.workspaceId, table.dueAt).where(sql`status = 'queued'`),
     index('run_running').on(table.workerId).where(sql`status = 'running'`),
+    index('run_in_flight_of_workspace')
+      .on(table.workspaceId, table.id)
+      .where(sql`status in ('queued', 'running')`),
+    index('run_ended_of_workspace')
+      .on(table.workspaceId, table.endedIn)
+      .where(sql`ended_in is not null`),
+    index('run_ended_of_sync').on(table.syncId, table.endedIn).where(sql`ended_in is not null`),
     index('run_of_workspace').on(table.workspaceId, table.id),
     index('run_of_sync').on(table.syncId, table.id),
     index('run_dlq')

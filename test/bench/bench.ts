@@ -1,14 +1,19 @@
 /**
- * `npm run bench -- ledger` or `-- delivery`: ratios of ours to a bare floor, measured in one run.
+ * `npm run bench -- ledger`, `delivery`, `subscriptions` or `wake`: ratios of ours to a bare floor, or what clients get,
+ * measured in one run.
  *
  * Exit code 1 when a figure misses its bar.
  */
 import { benchDelivery } from './delivery.ts'
 import { benchLedger } from './ledger.ts'
+import { benchSubscriptions } from './subscriptions.ts'
+import { benchWake } from './wake.ts'
 
 const BENCHES: Readonly<Record<string, () => Promise<boolean>>> = {
   ledger: benchLedger,
   delivery: benchDelivery,
+  subscriptions: benchSubscriptions,
+  wake: benchWake,
 }
 
 const name = process.argv[2] ?? ''

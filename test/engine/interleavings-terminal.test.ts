@@ -83,6 +83,7 @@ describe.runIf(DATABASE_KINDS.includes('postgresql'))('a run that is watched', (
     const told: RunProgress[] = []
     const events = followRun({
       ...{ runId, bus: harness.bus, clock: systemClock, keepAliveMs: 15_000 },
+      ...{ after: null, sharing: null },
       readSnapshot: async () => {
         const found = await findProgress(database(), workspaceId, runId)
         if (!found) {

@@ -12,6 +12,7 @@ import { createHttpDestination } from '../../src/connectors/destinations/http-de
 import { createHttpClient } from '../../src/connectors/http-client.ts'
 import { createRegistry } from '../../src/connectors/registry.ts'
 import { createFileSource } from '../../src/connectors/sources/file/file-source.ts'
+import type { Bus } from '../../src/coordination/bus.ts'
 import { createMemoryBus } from '../../src/coordination/memory/bus.ts'
 import { createMemoryRequestLimit } from '../../src/coordination/memory/request-limit.ts'
 import { LEDGER_RETENTION_MS } from '../../src/domain/delivery.ts'
@@ -50,6 +51,8 @@ export interface TestApiOptions {
   readonly limits?: Partial<ApiLimits>
   /** Requests of a token within 10 s. Default: as many as it likes. */
   readonly maxRequests?: number
+  /** Default: one of this process alone. */
+  readonly bus?: Bus
 }
 
 /** Long enough that no test sees one it does not ask for. */
@@ -58,7 +61,7 @@ const NO_KEEP_ALIVE_MS = 60_000
 export async function openApi(database: Database, options: TestApiOptions = {}): Promise<TestApi> {
   const rootDirectory = await mkdtemp(join(tmpdir(), 'tajo-test-files-'))
   const logger = createRecordingLogger()
-  const bus = watchBus(createMemoryBus(logger))
+  const bus = watchBus(options.bus ?? createMemoryBus(logger))
   const httpClient = createHttpClient({ clock: systemClock })
   const parts: CommandContext = {
     database,

@@ -33,6 +33,8 @@ export async function makeMarkedWorld(api: TestApi): Promise<MarkedWorld> {
   const [recordId = ''] = await putAside(workspace, sync)
   const intentId = await putDoubt(workspace, sync)
   const runId = await putRun(workspace, sync, { status: 'failed' })
+  const busy = await makePublishedSync(api, workspace, { name: `${mark} busy` })
+  await putRun(workspace, busy, { status: 'running' })
   const other = await makeToken(api.database, workspaceId, { name: mark })
   const alert = await raise(api.database, {
     workspaceId,

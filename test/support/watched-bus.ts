@@ -42,7 +42,9 @@ export function watchBus(bus: Bus): WatchedBus {
     onGap: (listener) => {
       gapListeners.add(listener)
       change(1)
+      const forget = bus.onGap(listener)
       return () => {
+        forget()
         if (gapListeners.delete(listener)) {
           change(-1)
         }

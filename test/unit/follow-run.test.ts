@@ -3,7 +3,8 @@ import { runChannel } from '../../src/coordination/bus.ts'
 import { createMemoryBus } from '../../src/coordination/memory/bus.ts'
 import { NO_COUNTS } from '../../src/domain/delivery.ts'
 import { progressToMessage, type RunProgress } from '../../src/domain/progress.ts'
-import { followRun, type RunEvent, type ToldProgress } from '../../src/graphql/follow-run.ts'
+import { followRun, type RunEvent } from '../../src/graphql/follow-run.ts'
+import type { ToldProgress } from '../../src/graphql/told-progress.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
 import { createHandClock } from '../support/hand-clock.ts'
 import { createRecordingLogger } from '../support/recording-logger.ts'
@@ -32,6 +33,8 @@ function follow(
     bus,
     clock: systemClock,
     keepAliveMs,
+    after: null,
+    sharing: null,
     readSnapshot,
     assertAllowed: () => Promise.resolve(),
   })
@@ -121,7 +124,7 @@ describe('following a run', () => {
     let isAllowed = true
     const clock = createHandClock()
     const events = followRun({
-      ...{ runId: 'run', bus, clock, keepAliveMs: 1_000 },
+      ...{ runId: 'run', bus, clock, keepAliveMs: 1_000, after: null, sharing: null },
       readSnapshot: () => Promise.resolve(FRESH),
       assertAllowed: () =>
         isAllowed ? Promise.resolve() : Promise.reject(new Error('Not any more.')),

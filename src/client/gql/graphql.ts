@@ -1985,14 +1985,18 @@ export type RunProgress = {
   counters: Counters;
   /** Why it failed; null unless it has. The run itself tells more. */
   failureCode?: Maybe<FailureCode>;
-  /** Whether it has ended for good: then this is the last event. */
+  /** Whether it has ended for good: no event of this run comes after this one. */
   isTerminal: Scalars['Boolean']['output'];
   /** A word on a run that has gone quiet: `Waiting for a fresh progress update`. It comes as an event of its own, and goes with the next progress. */
   progressNote?: Maybe<Scalars['String']['output']>;
   /** The id of the run. */
   runId: Scalars['ID']['output'];
+  /** Orders the states of a run, such as `3.17`: the part before the dot first, then the part behind it, both as numbers. Give it as `after` of `runProgress` to go on from here. */
+  sequence: Scalars['String']['output'];
   /** Where it stands. */
   status: RunStatus;
+  /** The id of its sync. */
+  syncId: Scalars['ID']['output'];
   /** How many records the source has, where it can tell. */
   totalRecords?: Maybe<Scalars['Float']['output']>;
 };
@@ -2052,6 +2056,29 @@ export type RunSyncInput = {
 
 /** What the mutation did, or why it was refused. A refusal changed nothing. */
 export type RunSyncResult = AlreadyRunning | Forbidden | InvalidInput | NotFound | NotPublished | StartedRun | SyncPaused;
+
+/** Where one of the runs that are watched stands: that it is there, or has changed. */
+export type RunUpdate = {
+  __typename?: 'RunUpdate';
+  /** Where it stands. That of a run only goes forwards. */
+  progress: RunProgress;
+  /** The run itself, read when the event is sent: it may be further on than `progress`. */
+  run: Run;
+  /** Where the stream stands: give it as `after` to go on from here. It is one for all runs of the stream, and that of a keep-alive is as good. */
+  sequence: Scalars['String']['output'];
+};
+
+/** What is sent while runs are watched. */
+export type RunUpdateEvent = RunUpdate | RunsKeepAlive;
+
+/** All that there was to tell has been told. Ends the beginning of the stream, and comes at least every 15 seconds. */
+export type RunsKeepAlive = {
+  __typename?: 'RunsKeepAlive';
+  /** When it was sent. */
+  at: Scalars['DateTime']['output'];
+  /** Where the stream stands: give it as `after` to go on from here. */
+  sequence: Scalars['String']['output'];
+};
 
 /** When a sync runs by itself. */
 export type Schedule = CronSchedule | IntervalSchedule;
@@ -2123,12 +2150,30 @@ export type Subscription = {
   alerts: AlertEvent;
   /** Follows a run: where it stands now, then what changes. Its terminal event comes once, and the stream completes. */
   runProgress: RunProgressEvent;
+  /** Watches the runs of a sync: first those that are queued or running, then a keep-alive, then each change: a run that is queued, claimed, gets on or ends. Of each run the newest state is sent, never an older one after it. The stream has no end; one that broke is opened again with `after`. */
+  syncRuns: RunUpdateEvent;
+  /** Watches all runs of the workspace: first those that are queued or running, then a keep-alive, then each change: a run that is queued, claimed, gets on or ends. Of each run the newest state is sent, never an older one after it. The stream has no end; one that broke is opened again with `after`. */
+  workspaceRuns: RunUpdateEvent;
 };
 
 
 /** What can be watched, over server-sent events or a WebSocket. */
 export type SubscriptionRunProgressArgs = {
+  after?: InputMaybe<Scalars['String']['input']>;
   runId: Scalars['ID']['input'];
+};
+
+
+/** What can be watched, over server-sent events or a WebSocket. */
+export type SubscriptionSyncRunsArgs = {
+  after?: InputMaybe<Scalars['String']['input']>;
+  syncId: Scalars['ID']['input'];
+};
+
+
+/** What can be watched, over server-sent events or a WebSocket. */
+export type SubscriptionWorkspaceRunsArgs = {
+  after?: InputMaybe<Scalars['String']['input']>;
 };
 
 /** Reads a source page by page, maps each record and writes it to a destination. */
@@ -2856,13 +2901,16 @@ export type RetryRunMutation = { __typename?: 'Mutation', retryRun:
 
 export type RunProgressSubscriptionVariables = Exact<{
   runId: Scalars['ID']['input'];
+  after?: InputMaybe<Scalars['String']['input']>;
 }>;
 
 
 export type RunProgressSubscription = { __typename?: 'Subscription', runProgress:
     | { __typename: 'KeepAlive', at: string }
-    | { __typename: 'RunProgress', runId: string, status: RunStatus, isTerminal: boolean, totalRecords?: number | null, failureCode?: FailureCode | null, progressNote?: string | null, counters: { __typename?: 'Counters', read: number, written: number, replayed: number, rejected: number, inDoubt: number, quarantined: number, skipped: number } }
+    | { __typename: 'RunProgress', runId: string, syncId: string, sequence: string, status: RunStatus, isTerminal: boolean, totalRecords?: number | null, failureCode?: FailureCode | null, progressNote?: string | null, counters: { __typename?: 'Counters', read: number, written: number, replayed: number, rejected: number, inDoubt: number, quarantined: number, skipped: number } }
    };
+
+export type ProgressFragment = { __typename?: 'RunProgress', runId: string, syncId: string, sequence: string, status: RunStatus, isTerminal: boolean, totalRecords?: number | null, failureCode?: FailureCode | null, progressNote?: string | null, counters: { __typename?: 'Counters', read: number, written: number, replayed: number, rejected: number, inDoubt: number, quarantined: number, skipped: number } };
 
 export type ConnectionsQueryVariables = Exact<{
   first?: InputMaybe<Scalars['Int']['input']>;
@@ -3156,6 +3204,36 @@ export type DeliveriesQueryVariables = Exact<{
 
 export type DeliveriesQuery = { __typename?: 'Query', sync?: { __typename?: 'Sync', deliveries: Array<{ __typename?: 'Delivery', key: string, page: string, position: number, deliveredAt: string, remoteId?: string | null, isSettled: boolean, replayProtectedUntil: string, sync: { __typename?: 'Sync', id: string } }> } | null };
 
+export type SyncRunsSubscriptionVariables = Exact<{
+  syncId: Scalars['ID']['input'];
+  after?: InputMaybe<Scalars['String']['input']>;
+}>;
+
+
+export type SyncRunsSubscription = { __typename?: 'Subscription', syncRuns:
+    | { __typename: 'RunUpdate', sequence: string, progress: { __typename?: 'RunProgress', runId: string, syncId: string, sequence: string, status: RunStatus, isTerminal: boolean, totalRecords?: number | null, failureCode?: FailureCode | null, progressNote?: string | null, counters: { __typename?: 'Counters', read: number, written: number, replayed: number, rejected: number, inDoubt: number, quarantined: number, skipped: number } }, run: { __typename?: 'Run', id: string, status: RunStatus, sync: { __typename?: 'Sync', id: string } } }
+    | { __typename: 'RunsKeepAlive', at: string, sequence: string }
+   };
+
+type Update_RunUpdate_Fragment = { __typename?: 'RunUpdate', sequence: string, progress: { __typename?: 'RunProgress', runId: string, syncId: string, sequence: string, status: RunStatus, isTerminal: boolean, totalRecords?: number | null, failureCode?: FailureCode | null, progressNote?: string | null, counters: { __typename?: 'Counters', read: number, written: number, replayed: number, rejected: number, inDoubt: number, quarantined: number, skipped: number } }, run: { __typename?: 'Run', id: string, status: RunStatus, sync: { __typename?: 'Sync', id: string } } };
+
+type Update_RunsKeepAlive_Fragment = { __typename?: 'RunsKeepAlive', at: string, sequence: string };
+
+export type UpdateFragment =
+  | Update_RunUpdate_Fragment
+  | Update_RunsKeepAlive_Fragment
+;
+
+export type WorkspaceRunsSubscriptionVariables = Exact<{
+  after?: InputMaybe<Scalars['String']['input']>;
+}>;
+
+
+export type WorkspaceRunsSubscription = { __typename?: 'Subscription', workspaceRuns:
+    | { __typename: 'RunUpdate', sequence: string, progress: { __typename?: 'RunProgress', runId: string, syncId: string, sequence: string, status: RunStatus, isTerminal: boolean, totalRecords?: number | null, failureCode?: FailureCode | null, progressNote?: string | null, counters: { __typename?: 'Counters', read: number, written: number, replayed: number, rejected: number, inDoubt: number, quarantined: number, skipped: number } }, run: { __typename?: 'Run', id: string, status: RunStatus, sync: { __typename?: 'Sync', id: string } } }
+    | { __typename: 'RunsKeepAlive', at: string, sequence: string }
+   };
+
 export type TestSyncMutationVariables = Exact<{
   syncId: Scalars['ID']['input'];
   limit?: InputMaybe<Scalars['Int']['input']>;
@@ -3431,6 +3509,71 @@ export const ReceiptFragmentDoc = new TypedDocumentString(`
   }
 }
     `, {"fragmentName":"Receipt"}) as unknown as TypedDocumentString<ReceiptFragment, unknown>;
+export const ProgressFragmentDoc = new TypedDocumentString(`
+    fragment Progress on RunProgress {
+  runId
+  syncId
+  sequence
+  status
+  isTerminal
+  counters {
+    ...AllCounters
+  }
+  totalRecords
+  failureCode
+  progressNote
+}
+    fragment AllCounters on Counters {
+  read
+  written
+  replayed
+  rejected
+  inDoubt
+  quarantined
+  skipped
+}`, {"fragmentName":"Progress"}) as unknown as TypedDocumentString<ProgressFragment, unknown>;
+export const UpdateFragmentDoc = new TypedDocumentString(`
+    fragment Update on RunUpdateEvent {
+  ... on RunUpdate {
+    sequence
+    progress {
+      ...Progress
+    }
+    run {
+      id
+      status
+      sync {
+        id
+      }
+    }
+  }
+  ... on RunsKeepAlive {
+    at
+    sequence
+  }
+}
+    fragment AllCounters on Counters {
+  read
+  written
+  replayed
+  rejected
+  inDoubt
+  quarantined
+  skipped
+}
+fragment Progress on RunProgress {
+  runId
+  syncId
+  sequence
+  status
+  isTerminal
+  counters {
+    ...AllCounters
+  }
+  totalRecords
+  failureCode
+  progressNote
+}`, {"fragmentName":"Update"}) as unknown as TypedDocumentString<UpdateFragment, unknown>;
 export const AlertsDocument = new TypedDocumentString(`
     query Alerts($first: Int, $after: String, $last: Int, $before: String, $filter: AlertFilter) {
   alerts(
@@ -4272,20 +4415,10 @@ fragment Started on StartedRun {
   }
 }`) as unknown as TypedDocumentString<RetryRunMutation, RetryRunMutationVariables>;
 export const RunProgressDocument = new TypedDocumentString(`
-    subscription RunProgress($runId: ID!) {
-  runProgress(runId: $runId) {
+    subscription RunProgress($runId: ID!, $after: String) {
+  runProgress(runId: $runId, after: $after) {
     __typename
-    ... on RunProgress {
-      runId
-      status
-      isTerminal
-      counters {
-        ...AllCounters
-      }
-      totalRecords
-      failureCode
-      progressNote
-    }
+    ...Progress
     ... on KeepAlive {
       at
     }
@@ -4299,6 +4432,19 @@ export const RunProgressDocument = new TypedDocumentString(`
   inDoubt
   quarantined
   skipped
+}
+fragment Progress on RunProgress {
+  runId
+  syncId
+  sequence
+  status
+  isTerminal
+  counters {
+    ...AllCounters
+  }
+  totalRecords
+  failureCode
+  progressNote
 }`) as unknown as TypedDocumentString<RunProgressSubscription, RunProgressSubscriptionVariables>;
 export const ConnectionsDocument = new TypedDocumentString(`
     query Connections($first: Int, $after: String, $last: Int, $before: String) {
@@ -5147,6 +5293,102 @@ export const DeliveriesDocument = new TypedDocumentString(`
     id
   }
 }`) as unknown as TypedDocumentString<DeliveriesQuery, DeliveriesQueryVariables>;
+export const SyncRunsDocument = new TypedDocumentString(`
+    subscription SyncRuns($syncId: ID!, $after: String) {
+  syncRuns(syncId: $syncId, after: $after) {
+    __typename
+    ...Update
+  }
+}
+    fragment AllCounters on Counters {
+  read
+  written
+  replayed
+  rejected
+  inDoubt
+  quarantined
+  skipped
+}
+fragment Progress on RunProgress {
+  runId
+  syncId
+  sequence
+  status
+  isTerminal
+  counters {
+    ...AllCounters
+  }
+  totalRecords
+  failureCode
+  progressNote
+}
+fragment Update on RunUpdateEvent {
+  ... on RunUpdate {
+    sequence
+    progress {
+      ...Progress
+    }
+    run {
+      id
+      status
+      sync {
+        id
+      }
+    }
+  }
+  ... on RunsKeepAlive {
+    at
+    sequence
+  }
+}`) as unknown as TypedDocumentString<SyncRunsSubscription, SyncRunsSubscriptionVariables>;
+export const WorkspaceRunsDocument = new TypedDocumentString(`
+    subscription WorkspaceRuns($after: String) {
+  workspaceRuns(after: $after) {
+    __typename
+    ...Update
+  }
+}
+    fragment AllCounters on Counters {
+  read
+  written
+  replayed
+  rejected
+  inDoubt
+  quarantined
+  skipped
+}
+fragment Progress on RunProgress {
+  runId
+  syncId
+  sequence
+  status
+  isTerminal
+  counters {
+    ...AllCounters
+  }
+  totalRecords
+  failureCode
+  progressNote
+}
+fragment Update on RunUpdateEvent {
+  ... on RunUpdate {
+    sequence
+    progress {
+      ...Progress
+    }
+    run {
+      id
+      status
+      sync {
+        id
+      }
+    }
+  }
+  ... on RunsKeepAlive {
+    at
+    sequence
+  }
+}`) as unknown as TypedDocumentString<WorkspaceRunsSubscription, WorkspaceRunsSubscriptionVariables>;
 export const TestSyncDocument = new TypedDocumentString(`
     mutation TestSync($syncId: ID!, $limit: Int) {
   testSync(input: {syncId: $syncId, limit: $limit}) {

@@ -1,0 +1,178 @@
+/**
+ * Subscriptions over server-sent events, shared by all clients of a process that ask for the same.
+ *
+ * Invariants: whoever joins has asked as if alone: its own token, and its own document through the
+ * endpoint's parsing, validation and context, with whatever limits these have. Shared is what is asked for
+ * in the same words, with the same variables, in the same workspace and with the same rights. Everything
+ * that is no such subscription, or is refused, is left to the endpoint. (docs/adr/0012)
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { DocumentNode } from 'graphql'
+import type { Actor, CommandContext } from '../commands/context.ts'
+import { type ApiContext, type ApiSettings, unauthenticated } from '../graphql/context.ts'
+import { maskError } from '../graphql/errors.ts'
+import { sha256 } from '../runtime/hash.ts'
+import type { SubscriptionCounts } from './count-subscriptions.ts'
+import type { GraphqlEndpoint, RequestFacts } from './graphql-endpoint.ts'
+import { type Member, SharedStream, type Subscribed } from './shared-stream.ts'
+import { StreamClient } from './stream-client.ts'
+import { encodeEvent } from './stream-event.ts'
+import { isShared, isStreamRequest, readStreamParams, type StreamParams } from './stream-request.ts'
+import { TokenWatch } from './token-watch.ts'
+
+export interface SharedStreamsOptions {
+  readonly endpoint: GraphqlEndpoint
+  readonly commands: CommandContext
+  readonly settings: ApiSettings
+  readonly subscriptions: SubscriptionCounts
+}
+
+type Enveloped = ReturnType<GraphqlEndpoint['getEnveloped']>
+
+interface Asked {
+  readonly params: StreamParams
+  readonly document: DocumentNode
+  readonly enveloped: Enveloped
+  readonly context: ApiContext
+}
+
+const REFUSED = 'The token was revoked or has expired.'
+
+export class SharedStreams {
+  readonly #options: SharedStreamsOptions
+  readonly #streams = new Map<string, SharedStream>()
+  readonly #tokens: TokenWatch
+
+  constructor(options: SharedStreamsOptions) {
+    this.#options = options
+    this.#tokens = new TokenWatch(options.commands, options.settings.keepAliveMs)
+  }
+
+  /** Answers a request of a person whose token holds. What it leaves to the endpoint has its body still. */
+  async respond(
+    request: IncomingMessage,
+    response: ServerResponse,
+    facts: RequestFacts & { readonly actor: Actor },
+  ): Promise<void> {
+    const answerAlone = async () => {
+      await this.#options.endpoint.handle(request, response, facts)
+    }
+    const asked = isStreamRequest(request) ? await this.#read(request, facts) : null
+    const { subscriptions } = this.#options
+    const endCount = asked && subscriptions.take(facts.actor.tokenId)
+    if (!asked || !endCount) {
+      await answerAlone()
+      return
+    }
+    const client = new StreamClient(response)
+    client.onGone(endCount)
+    if (!response.destroyed) {
+      this.#join(asked, client, { facts, endCount, answerAlone })
+    }
+  }
+
+  /** Null: it is nothing that is shared, or the endpoint has to say what is wrong with it. */
+  async #read(request: IncomingMessage, facts: RequestFacts): Promise<Asked | null> {
+    const params = await readStreamParams(request)
+    if (params === null) {
+      return null
+    }
+    const enveloped = this.#options.endpoint.getEnveloped({ ...facts, params })
+    let document: DocumentNode
+    try {
+      document = enveloped.parse(params.query)
+    } catch {
+      return null
+    }
+    const isValid =
+      isShared(document, params.operationName) &&
+      enveloped.validate(enveloped.schema, document).length === 0
+    return isValid
+      ? { params, document, enveloped, context: await enveloped.contextFactory() }
+      : null
+  }
+
+  #join(
+    asked: Asked,
+    client: StreamClient,
+    given: {
+      readonly facts: RequestFacts & { readonly actor: Actor }
+      endCount(): void
+      answerAlone(): Promise<void>
+    },
+  ): void {
+    const stream = this.#findOrOpen(asked, given.facts.actor)
+    const { logger } = this.#options.commands
+    const member: Member = {
+      client,
+      refuse: () => {
+        // It is counted by the endpoint now.
+        given.endCount()
+        given.answerAlone().catch((error: unknown) => {
+          logger.error('http.failed', {}, error)
+          client.cut()
+        })
+      },
+    }
+    const watched = {
+      credentials: given.facts.credentials,
+      refuse: () => {
+        client.send('', encodeEvent({ errors: [unauthenticated(REFUSED)] }))
+        client.complete()
+        stream.leave(member)
+      },
+      cut: () => client.cut(),
+    }
+    this.#tokens.add(watched)
+    stream.join(member)
+    client.onGone(() => {
+      this.#tokens.remove(watched)
+      stream.leave(member)
+    })
+  }
+
+  #findOrOpen(asked: Asked, actor: Actor): SharedStream {
+    const key = keyOf(asked.params, actor)
+    const found = this.#streams.get(key)
+    if (found) {
+      return found
+    }
+    const { commands } = this.#options
+    const stream = new SharedStream({
+      onClosed: () => {
+        if (this.#streams.get(key) === stream) {
+          this.#streams.delete(key)
+        }
+      },
+      maskError: (error) => maskError(error, commands),
+    })
+    this.#streams.set(key, stream)
+    stream
+      .run(() => subscribe(asked, stream))
+      .catch((error: unknown) => {
+        commands.logger.error('stream.failed', {}, error)
+      })
+    return stream
+  }
+}
+
+/** Who subscribes first does so for all: whether the others may listen is asked of each of them. */
+async function subscribe(asked: Asked, { sharing }: SharedStream): Promise<Subscribed> {
+  const { params, document, enveloped, context } = asked
+  const { operationName, variables } = params
+  const subscribed: unknown = await enveloped.subscribe({
+    schema: enveloped.schema,
+    document,
+    operationName,
+    variableValues: variables,
+    contextValue: { ...context, sharing, isStillAuthenticated: () => Promise.resolve(true) },
+  })
+  return subscribed as Subscribed
+}
+
+function keyOf({ query, operationName, variables }: StreamParams, actor: Actor): string {
+  const { workspaceId, role, isTajo } = actor
+  return sha256(
+    JSON.stringify([workspaceId, role, isTajo, query, operationName ?? null, variables ?? {}]),
+  )
+}
