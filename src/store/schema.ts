@@ -27,6 +27,7 @@ import { DOUBT_CAUSES, type DoubtCause } from '../domain/doubt.ts'
 import type { FailureCode, Step } from '../domain/failure.ts'
 import type { RejectionState } from '../domain/quarantine.ts'
 import type { AttemptOutcome, RunCause, RunStatus } from '../domain/run.ts'
+import type { RunStanding } from '../domain/run-standing.ts'
 import { bytes, count, instant, json, oneOf } from './columns.ts'
 import { publication, sync, workspace } from './schema-configuration.ts'
 
@@ -122,6 +123,16 @@ export const run = pgTable(
     resolvedByRunId: uuid('resolved_by_run_id'),
     resolvedAt: instant('resolved_at'),
     createdAt: instant('created_at').notNull().defaultNow(),
+    /** What history is filtered by; it changes with the status only, so that progress stays out of every index. */
+    standing: text('standing')
+      .$type<RunStanding>()
+      .notNull()
+      .generatedAlwaysAs(
+        sql`case status
+          when 'failed' then failure_code
+          when 'partial' then case when rejected + quarantined > 0 then 'partial_refused' else 'partial_in_doubt' end
+          else status end`,
+      ),
   },
   (table) => [
     foreignKey({ columns: [table.retryOf], foreignColumns: [table.id] }),
@@ -135,8 +146,9 @@ export const run = pgTable(
     index('run_running').on(table.workerId).where(sql`status = 'running'`),
     index('run_of_workspace').on(table.workspaceId, table.id),
     index('run_of_sync').on(table.syncId, table.id),
+    index('run_standing').on(table.workspaceId, table.standing, table.cause, table.id),
     index('run_dlq')
-      .on(table.workspaceId, table.id)
+      .on(table.workspaceId, table.standing, table.id)
       .where(sql`status in ('failed', 'partial') and resolved_at is null`),
     check(
       'run_status',
