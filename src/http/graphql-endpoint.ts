@@ -1,10 +1,13 @@
 /** GraphQL over HTTP: queries, mutations, and subscriptions as server-sent events. */
-import { createYoga, type GraphiQLOptions } from 'graphql-yoga'
+import type { ExecutionResult } from 'graphql'
+import { createYoga, type GraphiQLOptions, type Plugin } from 'graphql-yoga'
 import { authenticate } from '../commands/authenticate.ts'
 import type { Actor, CommandContext } from '../commands/context.ts'
 import type { ApiContext, ApiSettings } from '../graphql/context.ts'
 import { maskError } from '../graphql/errors.ts'
 import { apiSchema } from '../graphql/schema.ts'
+import { CompiledQueries } from './compiled-queries.ts'
+import { DocumentCache } from './document-cache.ts'
 
 export const GRAPHQL_PATH = '/graphql'
 
@@ -13,6 +16,8 @@ export interface RequestFacts {
   readonly actor: Actor | null
   /** Kept, so that an operation that lasts can ask again. */
   readonly authorization: string | null
+  /** The result, where it is known before the endpoint sees the request. */
+  readonly foregone?: ExecutionResult
 }
 
 export interface EndpointOptions {
@@ -20,13 +25,16 @@ export interface EndpointOptions {
   readonly settings: ApiSettings
   /** Whether to serve the GraphiQL page. The page itself is served to anybody; it can do nothing without a token. */
   readonly hasGraphiql: boolean
+  /** Executions of a query before it is compiled; Infinity: it never is. Default: 2. */
+  readonly interpretedFirst?: number
 }
 
 export type GraphqlEndpoint = ReturnType<typeof createEndpoint>
 
 export function createEndpoint(options: EndpointOptions) {
   const { commands, settings } = options
-  return createYoga<RequestFacts, ApiContext>({
+  const compiledQueries = new CompiledQueries(options.interpretedFirst)
+  const yoga = createYoga<RequestFacts, ApiContext>({
     schema: apiSchema,
     graphqlEndpoint: GRAPHQL_PATH,
     landingPage: false,
@@ -35,6 +43,11 @@ export function createEndpoint(options: EndpointOptions) {
     logging: false,
     graphiql: options.hasGraphiql && GRAPHIQL,
     renderGraphiQL: renderPage,
+    plugins: [FOREGONE_RESULTS, compiledQueries.plugin],
+    parserAndValidationCache: {
+      documentCache: new DocumentCache(),
+      errorCache: new DocumentCache(),
+    },
     maskedErrors: { maskError: (error) => maskError(error, commands) },
     context: ({ actor, authorization }) => ({
       parts: commands,
@@ -46,6 +59,16 @@ export function createEndpoint(options: EndpointOptions) {
       },
     }),
   })
+  return Object.assign(yoga, { compiledQueries })
+}
+
+/** Makes the endpoint answer with the result that is known, where one is. */
+const FOREGONE_RESULTS: Plugin<object, RequestFacts> = {
+  onParams: ({ context, setResult }) => {
+    if (context.foregone) {
+      setResult(context.foregone)
+    }
+  },
 }
 
 /**

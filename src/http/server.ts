@@ -19,10 +19,11 @@ import type { CommandContext } from '../commands/context.ts'
 import type { ApiSettings } from '../graphql/context.ts'
 import type { Service } from '../runtime/service.ts'
 import { WordedError } from '../runtime/worded-error.ts'
+import { answer } from './direct-answer.ts'
 import { createEndpoint, GRAPHQL_PATH, type GraphqlEndpoint } from './graphql-endpoint.ts'
 import { attachSocket } from './graphql-socket.ts'
 import { type HealthParts, type HealthReport, respondHealth } from './health.ts'
-import { BODY_TOO_LARGE, boundBody, isDeclaredTooLarge } from './request-body.ts'
+import { BODY_TOO_LARGE, isDeclaredTooLarge } from './request-body.ts'
 import { respondError } from './respond.ts'
 
 export interface HttpServerOptions {
@@ -35,6 +36,8 @@ export interface HttpServerOptions {
   readonly noticeMs: number
   /** Whether to serve the GraphiQL page. */
   readonly hasGraphiql: boolean
+  /** Executions of a query before it is compiled; Infinity: it never is. Default: 2. */
+  readonly interpretedFirst?: number
   readonly commands: CommandContext
   readonly settings: ApiSettings
   health(): Promise<HealthReport>
@@ -138,17 +141,17 @@ async function respond(
     return
   }
   const authorization = request.headers.authorization ?? null
-  const answer = await authenticate(commands.database, authorization)
-  if (answer.kind === 'refused') {
+  const found = await authenticate(commands.database, authorization)
+  if (found.kind === 'refused') {
     response.setHeader('www-authenticate', 'Bearer')
-    refuse(response, 401, { code: 'UNAUTHENTICATED', message: answer.message })
+    refuse(response, 401, { code: 'UNAUTHENTICATED', message: found.message })
   } else if (path !== GRAPHQL_PATH) {
     refuse(response, 404, { code: 'NOT_FOUND', message: `The API is at ${GRAPHQL_PATH}.` })
   } else if (isDeclaredTooLarge(request)) {
     refuse(response, 413, BODY_TOO_LARGE)
   } else {
-    const facts = { actor: answer.actor, authorization }
-    await endpoint.handle(boundBody(request), response, facts)
+    const facts = { actor: found.actor, authorization }
+    await answer(endpoint, request, response, facts)
   }
 }
 

@@ -1,14 +1,16 @@
 /**
- * `npm run bench -- ledger` or `-- delivery`: ratios of ours to a bare floor, measured in one run.
+ * `npm run bench -- ledger`, `-- delivery` or `-- history`: ratios of ours to a bare floor, measured in one run.
  *
  * Exit code 1 when a figure misses its bar.
  */
 import { benchDelivery } from './delivery.ts'
+import { benchHistory } from './history.ts'
 import { benchLedger } from './ledger.ts'
 
 const BENCHES: Readonly<Record<string, () => Promise<boolean>>> = {
   ledger: benchLedger,
   delivery: benchDelivery,
+  history: benchHistory,
 }
 
 const name = process.argv[2] ?? ''

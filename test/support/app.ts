@@ -5,7 +5,7 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { afterAll, beforeAll } from 'vitest'
+import { afterAll, beforeAll, inject } from 'vitest'
 import { type ApiClient, createApiClient } from '../../src/client/api-client.ts'
 import type { CommandContext } from '../../src/commands/context.ts'
 import { createHttpDestination } from '../../src/connectors/destinations/http-destination.ts'
@@ -74,6 +74,8 @@ export async function openApi(database: Database, options: TestApiOptions = {}):
     servesApi: true,
     noticeMs: 0,
     hasGraphiql: options.hasGraphiql ?? false,
+    // Both ways must answer alike: `npm test` compiles every query, `npm run test:exhaustive` none.
+    interpretedFirst: inject('isExhaustive') ? Number.POSITIVE_INFINITY : 0,
     commands: parts,
     settings: {
       progressStaleAfterMs: 120_000,
