@@ -6,6 +6,8 @@ const require = createRequire(import.meta.url)
 
 /** `npm run test:exhaustive` runs them, `npm test` does not: they take too long. */
 const LEFT_OUT = ['test/chaos/interleavings.test.ts', 'test/e2e/demo-control.test.ts']
+/** These `npm test` runs with compiled queries only. */
+const BOTH_WAYS = ['test/e2e/api-*.test.ts']
 /** Of these `npm test` runs a part. */
 const SHORTENED = [
   'test/contract/store-pairs.test.ts',
@@ -18,7 +20,8 @@ export default defineConfig(({ mode }) => ({
   // The runner would load graphql twice (as a module and through require), and it refuses to mix its copies.
   resolve: { alias: [{ find: /^graphql$/, replacement: require.resolve('graphql') }] },
   test: {
-    include: mode === 'exhaustive' ? [...LEFT_OUT, ...SHORTENED] : ['test/**/*.test.ts'],
+    include:
+      mode === 'exhaustive' ? [...LEFT_OUT, ...SHORTENED, ...BOTH_WAYS] : ['test/**/*.test.ts'],
     exclude: ['test/bench/**', 'node_modules/**', ...(mode === 'exhaustive' ? [] : LEFT_OUT)],
     provide: { isExhaustive: mode === 'exhaustive' },
     globalSetup: ['test/support/global-setup.ts'],

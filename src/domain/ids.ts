@@ -11,3 +11,9 @@ export function isUuid(text: string): boolean {
  * domain imports nothing. Digests and keys are hexadecimal text until a statement decodes them.
  */
 export type Hash = (text: string) => string
+
+/** The lowest id that is made at or after this moment of the wall clock (milliseconds since 1970, not before). */
+export function firstIdAt(ms: number): string {
+  const time = Math.max(ms, 0).toString(16).padStart(12, '0')
+  return `${time.slice(0, 8)}-${time.slice(8)}-0000-0000-000000000000`
+}

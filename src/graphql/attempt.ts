@@ -1,5 +1,5 @@
 /** Attempts: the tries of a run by workers. */
-import type { HistoricAttempt } from '../store/history/runs.ts'
+import type { HistoricAttempt } from '../store/history/run-pages.ts'
 import { builder } from './builder.ts'
 import { RunFailureType, toRunFailure } from './failure.ts'
 

@@ -1,4 +1,4 @@
-/** Runs: history, the DLQ, retries. */
+/** Runs, and their retries. How they are listed is in run-lists. */
 import {
   AlreadyRunning,
   Forbidden,
@@ -11,25 +11,19 @@ import {
 import { retryRun } from '../commands/retry-run.ts'
 import { isFinal } from '../domain/run.ts'
 import { outcomeOf, ownerOf, progressNote, willRetry } from '../domain/run-view.ts'
-import {
-  findAttempts,
-  findRetries,
-  type HistoricRun,
-  listFailures,
-  listRuns,
-} from '../store/history/runs.ts'
+import { findAttempts } from '../store/history/run-pages.ts'
+import { findRetries, type HistoricRun } from '../store/history/runs.ts'
 import { AttemptType } from './attempt.ts'
 import { builder } from './builder.ts'
 import { clientKeyField } from './client-key.ts'
 import { CommandStatusEnum } from './command-status.ts'
 import { getActor } from './context.ts'
-import { FailureCodeEnum, FailureOwnerEnum, RunFailureType, toRunFailure } from './failure.ts'
+import { FailureOwnerEnum, RunFailureType, toRunFailure } from './failure.ts'
 import { readId } from './global-id.ts'
 import { COLLECT_ONLY, RunType, SyncType } from './nodes.ts'
-import { resolveIdPage } from './paging.ts'
 import { CountersType, RunStatusEnum } from './run-figures.ts'
 
-const RunCauseEnum = builder.enumType('RunCause', {
+export const RunCauseEnum = builder.enumType('RunCause', {
   description: 'Why a run was started.',
   values: {
     SCHEDULE: { value: 'schedule', description: 'Its time had come.' },
@@ -216,67 +210,6 @@ builder.objectFields(RunType, (t) => ({
     nullable: true,
     description: 'The retry that put it right; null while it stands.',
     resolve: ({ resolvedByRunId }) => resolvedByRunId,
-  }),
-}))
-
-const RunFilterInput = builder.inputType('RunFilter', {
-  description: 'Which runs to list. What is not given does not restrict.',
-  fields: (t) => ({
-    syncId: t.id({ description: 'Runs of this sync.' }),
-    statuses: t.field({ type: [RunStatusEnum], description: 'Runs in any of these states.' }),
-  }),
-})
-
-const FailureFilterInput = builder.inputType('FailureFilter', {
-  description: 'Which failures to list. What is not given does not restrict.',
-  fields: (t) => ({
-    syncId: t.id({ description: 'Failures of this sync.' }),
-    owner: t.field({
-      type: FailureOwnerEnum,
-      description: 'Failures on which this side has to act.',
-    }),
-    code: t.field({ type: FailureCodeEnum, description: 'Failed runs with this failure.' }),
-  }),
-})
-
-builder.queryFields((t) => ({
-  run: t.field({
-    type: RunType,
-    nullable: true,
-    description: 'One run; null when the workspace has none with this id.',
-    args: { id: t.arg.id({ required: true, description: 'The id of a run.' }) },
-    resolve: (_root, { id }) => readId('Run', id, 'id'),
-  }),
-  runs: t.connection({
-    type: RunType,
-    description: 'The runs of the workspace, newest first.',
-    args: { filter: t.arg({ type: RunFilterInput, description: 'Which runs to list.' }) },
-    resolve: (_root, args, context) => {
-      const { syncId, statuses } = args.filter ?? {}
-      const filter = {
-        ...(typeof syncId === 'string' ? { syncId: readId('Sync', syncId, 'filter.syncId') } : {}),
-        ...(statuses ? { statuses } : {}),
-      }
-      return resolveIdPage(args, (page) =>
-        listRuns(context.parts.database, getActor(context).workspaceId, { page, filter }),
-      )
-    },
-  }),
-  failures: t.connection({
-    type: RunType,
-    description: 'Failed and partial runs that no retry has put right, newest first.',
-    args: { filter: t.arg({ type: FailureFilterInput, description: 'Which failures to list.' }) },
-    resolve: (_root, args, context) => {
-      const { syncId, owner, code } = args.filter ?? {}
-      const filter = {
-        ...(typeof syncId === 'string' ? { syncId: readId('Sync', syncId, 'filter.syncId') } : {}),
-        ...(owner ? { owner } : {}),
-        ...(code ? { code } : {}),
-      }
-      return resolveIdPage(args, (page) =>
-        listFailures(context.parts.database, getActor(context).workspaceId, { page, filter }),
-      )
-    },
   }),
 }))
 

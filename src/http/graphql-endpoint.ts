@@ -1,11 +1,14 @@
 /** GraphQL over HTTP: queries, mutations, and subscriptions as server-sent events. */
-import { createYoga, type GraphiQLOptions } from 'graphql-yoga'
+import type { ExecutionResult } from 'graphql'
+import { createYoga, type GraphiQLOptions, type Plugin } from 'graphql-yoga'
 import { authenticate, type Credentials } from '../commands/authenticate.ts'
 import type { Actor, CommandContext } from '../commands/context.ts'
 import type { ApiContext, ApiSettings } from '../graphql/context.ts'
 import { maskError } from '../graphql/errors.ts'
 import { apiSchema } from '../graphql/schema.ts'
+import { CompiledQueries } from './compiled-queries.ts'
 import type { SubscriptionCounts } from './count-subscriptions.ts'
+import { DocumentCache } from './document-cache.ts'
 import { limitPlugin } from './limit-plugin.ts'
 import type { ApiLimits } from './limits.ts'
 
@@ -16,6 +19,8 @@ export interface RequestFacts {
   readonly actor: Actor | null
   /** Kept, so that an operation that lasts can ask again. */
   readonly credentials: Credentials
+  /** The result, where it is known before the endpoint sees the request. */
+  readonly foregone?: ExecutionResult
 }
 
 export interface EndpointOptions {
@@ -25,13 +30,16 @@ export interface EndpointOptions {
   readonly subscriptions: SubscriptionCounts
   /** Whether to serve the GraphiQL page. The page itself is served to anybody; it can do nothing without a token. */
   readonly hasGraphiql: boolean
+  /** Executions of a query before it is compiled; Infinity: it never is. Default: 2. */
+  readonly interpretedFirst?: number
 }
 
 export type GraphqlEndpoint = ReturnType<typeof createEndpoint>
 
 export function createEndpoint(options: EndpointOptions) {
   const { commands, settings, limits, subscriptions } = options
-  return createYoga<RequestFacts, ApiContext>({
+  const compiledQueries = new CompiledQueries(options.interpretedFirst)
+  const yoga = createYoga<RequestFacts, ApiContext>({
     schema: apiSchema,
     graphqlEndpoint: GRAPHQL_PATH,
     landingPage: false,
@@ -39,9 +47,18 @@ export function createEndpoint(options: EndpointOptions) {
     multipart: false,
     logging: false,
     batching: false,
-    plugins: [limitPlugin({ schema: apiSchema, limits, subscriptions, clock: commands.clock })],
     graphiql: options.hasGraphiql && GRAPHIQL,
     renderGraphiQL: renderPage,
+    // The limits come last: they hold for whatever way of executing the others choose.
+    plugins: [
+      FOREGONE_RESULTS,
+      compiledQueries.plugin,
+      limitPlugin({ schema: apiSchema, limits, subscriptions, clock: commands.clock }),
+    ],
+    parserAndValidationCache: {
+      documentCache: new DocumentCache(),
+      errorCache: new DocumentCache(),
+    },
     maskedErrors: { maskError: (error) => maskError(error, commands) },
     context: ({ actor, credentials }) => ({
       parts: commands,
@@ -53,6 +70,16 @@ export function createEndpoint(options: EndpointOptions) {
       },
     }),
   })
+  return Object.assign(yoga, { compiledQueries })
+}
+
+/** Makes the endpoint answer with the result that is known, where one is. */
+const FOREGONE_RESULTS: Plugin<object, RequestFacts> = {
+  onParams: ({ context, setResult }) => {
+    if (context.foregone) {
+      setResult(context.foregone)
+    }
+  },
 }
 
 /**

@@ -1,5 +1,6 @@
 /** Bounds what a request may send. */
 import type { IncomingMessage } from 'node:http'
+import { Readable } from 'node:stream'
 import { GraphQLError } from 'graphql'
 
 export function bodyTooLarge(maxBytes: number): {
@@ -20,6 +21,38 @@ export function isDeclaredTooLarge(request: IncomingMessage, maxBytes: number): 
 /** Makes the GraphQL server read the body through a counter. Past the limit reading throws. */
 export function boundBody(request: IncomingMessage, maxBytes: number): IncomingMessage {
   return Object.assign(request, { body: new BoundBody(request, maxBytes) })
+}
+
+/** The whole body; null: it is larger than the limit, and its rest was not read. */
+export async function readBody(request: IncomingMessage, maxBytes: number): Promise<Buffer | null> {
+  const chunks: Buffer[] = []
+  let bytes = 0
+  for await (const chunk of request.iterator({ destroyOnReturn: false })) {
+    const part: Buffer = chunk
+    bytes += part.length
+    if (bytes > maxBytes) {
+      return null
+    }
+    chunks.push(part)
+  }
+  return Buffer.concat(chunks)
+}
+
+/** Gives the GraphQL server a body that has been read. */
+export function giveBody(request: IncomingMessage, body: Buffer): IncomingMessage {
+  return Object.assign(request, { body: new ReadBody(body) })
+}
+
+class ReadBody implements AsyncIterable<Buffer> {
+  readonly bytes: Buffer
+
+  constructor(bytes: Buffer) {
+    this.bytes = bytes
+  }
+
+  [Symbol.asyncIterator](): AsyncIterator<Buffer> {
+    return Readable.from([this.bytes])[Symbol.asyncIterator]()
+  }
 }
 
 /** The GraphQL server takes what has a member and can be iterated for a body that is still to be read. */

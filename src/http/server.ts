@@ -15,14 +15,20 @@
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { authenticate } from '../commands/authenticate.ts'
-import type { CommandContext } from '../commands/context.ts'
+import type { Actor, CommandContext } from '../commands/context.ts'
 import type { RequestLimit } from '../coordination/request-limit.ts'
 import type { ApiSettings } from '../graphql/context.ts'
 import type { Service } from '../runtime/service.ts'
 import { WordedError } from '../runtime/worded-error.ts'
 import { countSubscriptions } from './count-subscriptions.ts'
 import { NOBODY, readCredentials } from './credentials.ts'
-import { createEndpoint, GRAPHQL_PATH, type GraphqlEndpoint } from './graphql-endpoint.ts'
+import { answer } from './direct-answer.ts'
+import {
+  createEndpoint,
+  GRAPHQL_PATH,
+  type GraphqlEndpoint,
+  type RequestFacts,
+} from './graphql-endpoint.ts'
 import { attachSocket } from './graphql-socket.ts'
 import { type HealthParts, type HealthReport, respondHealth } from './health.ts'
 import type { ApiLimits } from './limits.ts'
@@ -39,6 +45,7 @@ import { bodyTooLarge, boundBody, isDeclaredTooLarge } from './request-body.ts'
 import { describeTooManyRequests } from './request-rate.ts'
 import { respondError } from './respond.ts'
 import { SharedStreams } from './shared-streams.ts'
+import { isStreamRequest } from './stream-request.ts'
 
 export interface HttpServerOptions {
   readonly host: string
@@ -52,6 +59,8 @@ export interface HttpServerOptions {
   readonly hasGraphiql: boolean
   readonly limits: ApiLimits
   readonly requestLimit: RequestLimit
+  /** Executions of a query before it is compiled; Infinity: it never is. Default: 2. */
+  readonly interpretedFirst?: number
   readonly commands: CommandContext
   readonly settings: ApiSettings
   health(): Promise<HealthReport>
@@ -134,17 +143,19 @@ function endStream(response: ServerResponse): void {
   response.end(() => response.destroy())
 }
 
+interface RespondingParts {
+  readonly options: HttpServerOptions
+  readonly endpoint: GraphqlEndpoint
+  readonly shared: SharedStreams
+  readonly healthParts: HealthParts
+}
+
 async function respond(
-  parts: {
-    readonly options: HttpServerOptions
-    readonly endpoint: GraphqlEndpoint
-    readonly shared: SharedStreams
-    readonly healthParts: HealthParts
-  },
+  parts: RespondingParts,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  const { options, endpoint, shared, healthParts } = parts
+  const { options, endpoint, healthParts } = parts
   const { commands } = options
   const path = request.url?.split('?')[0]
   const isRead = request.method === 'GET' || request.method === 'HEAD'
@@ -167,24 +178,42 @@ async function respond(
     return
   }
   const credentials = readCredentials(request.headers)
-  const answer = await authenticate(commands.database, credentials)
-  if (answer.kind === 'refused') {
+  const found = await authenticate(commands.database, credentials)
+  if (found.kind === 'refused') {
     response.setHeader('www-authenticate', 'Bearer')
-    refuse(response, 401, { code: 'UNAUTHENTICATED', message: answer.message })
+    refuse(response, 401, { code: 'UNAUTHENTICATED', message: found.message })
     return
   }
-  const waitMs = await options.requestLimit.take(answer.actor.tokenId)
+  await respondTo(parts, { actor: found.actor, credentials }, { request, response, path })
+}
+
+/** Answers somebody whose token holds. */
+async function respondTo(
+  { options, endpoint, shared }: RespondingParts,
+  facts: RequestFacts & { readonly actor: Actor },
+  at: {
+    readonly request: IncomingMessage
+    readonly response: ServerResponse
+    readonly path: string | undefined
+  },
+): Promise<void> {
+  const { request, response, path } = at
+  const { maxBodyBytes } = options.limits
+  const waitMs = await options.requestLimit.take(facts.actor.tokenId)
   if (waitMs !== null) {
     response.setHeader('retry-after', String(Math.ceil(waitMs / 1_000)))
     refuse(response, 429, describeTooManyRequests(options.requestLimit))
   } else if (path !== GRAPHQL_PATH) {
     refuse(response, 404, { code: 'NOT_FOUND', message: `The API is at ${GRAPHQL_PATH}.` })
-  } else if (isDeclaredTooLarge(request, options.limits.maxBodyBytes)) {
-    refuse(response, 413, bodyTooLarge(options.limits.maxBodyBytes))
+  } else if (isDeclaredTooLarge(request, maxBodyBytes)) {
+    refuse(response, 413, bodyTooLarge(maxBodyBytes))
   } else {
     response.setHeader('cache-control', 'no-store')
-    const facts = { actor: answer.actor, credentials }
-    await shared.respond(boundBody(request, options.limits.maxBodyBytes), response, facts)
+    if (isStreamRequest(request)) {
+      await shared.respond(boundBody(request, maxBodyBytes), response, facts)
+    } else {
+      await answer({ endpoint, maxBodyBytes, facts }, request, response)
+    }
   }
 }
 

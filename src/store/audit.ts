@@ -2,7 +2,7 @@
 import type { JsonObject } from '../domain/json.ts'
 import type { IdSource } from '../runtime/random.ts'
 import type { Handle } from './database.ts'
-import { auditEntry } from './schema.ts'
+import { auditEntry } from './schema-audit.ts'
 
 const AUDIT_SUBJECTS = [
   'connection',

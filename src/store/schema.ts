@@ -27,7 +27,8 @@ import { DOUBT_CAUSES, type DoubtCause } from '../domain/doubt.ts'
 import type { FailureCode, Step } from '../domain/failure.ts'
 import type { RejectionState } from '../domain/quarantine.ts'
 import type { AttemptOutcome, RunCause, RunStatus } from '../domain/run.ts'
-import { bytes, count, instant, json, oneOf } from './columns.ts'
+import type { RunStanding } from '../domain/run-standing.ts'
+import { bytes, count, instant, oneOf } from './columns.ts'
 import { publication, sync, workspace } from './schema-configuration.ts'
 
 /** A row of its own, so that pausing and publishing never queue behind the ledger. */
@@ -124,6 +125,16 @@ export const run = pgTable(
     resolvedByRunId: uuid('resolved_by_run_id'),
     resolvedAt: instant('resolved_at'),
     createdAt: instant('created_at').notNull().defaultNow(),
+    /** What history is filtered by; it changes with the status only, so that progress stays out of every index. */
+    standing: text('standing')
+      .$type<RunStanding>()
+      .notNull()
+      .generatedAlwaysAs(
+        sql`case status
+          when 'failed' then failure_code
+          when 'partial' then case when rejected + quarantined > 0 then 'partial_refused' else 'partial_in_doubt' end
+          else status end`,
+      ),
   },
   (table) => [
     foreignKey({ columns: [table.retryOf], foreignColumns: [table.id] }),
@@ -144,8 +155,9 @@ export const run = pgTable(
     index('run_ended_of_sync').on(table.syncId, table.endedIn).where(sql`ended_in is not null`),
     index('run_of_workspace').on(table.workspaceId, table.id),
     index('run_of_sync').on(table.syncId, table.id),
+    index('run_standing').on(table.workspaceId, table.standing, table.cause, table.id),
     index('run_dlq')
-      .on(table.workspaceId, table.id)
+      .on(table.workspaceId, table.standing, table.id)
       .where(sql`status in ('failed', 'partial') and resolved_at is null`),
     check(
       'run_status',
@@ -363,29 +375,4 @@ export const delivery = pgTable(
     completedAt: instant('completed_at').notNull().defaultNow(),
   },
   (table) => [primaryKey({ columns: [table.key, table.day] })],
-)
-
-/** Who did what to what, and why. */
-export const auditEntry = pgTable(
-  'audit_entry',
-  {
-    id: uuid('id').primaryKey(),
-    workspaceId: uuid('workspace_id')
-      .notNull()
-      .references(() => workspace.id),
-    /** The name of the token that acted, or `tajo` for a machine. */
-    actor: text('actor').notNull(),
-    /** The command or verb, such as `pauseSync`. */
-    action: text('action').notNull(),
-    subjectType: text('subject_type').notNull(),
-    subjectId: uuid('subject_id').notNull(),
-    reason: text('reason'),
-    before: json('before'),
-    after: json('after'),
-    at: instant('at').notNull().defaultNow(),
-  },
-  (table) => [
-    index('audit_entry_subject').on(table.workspaceId, table.subjectId, table.id),
-    index('audit_entry_of_workspace').on(table.workspaceId, table.id),
-  ],
 )

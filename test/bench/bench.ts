@@ -1,10 +1,11 @@
 /**
- * `npm run bench -- ledger`, `delivery`, `subscriptions` or `wake`: ratios of ours to a bare floor, or what clients get,
- * measured in one run.
+ * `npm run bench -- ledger`, `delivery`, `history`, `subscriptions` or `wake`: ratios of ours to a bare floor, or what
+ * clients get, measured in one run.
  *
  * Exit code 1 when a figure misses its bar.
  */
 import { benchDelivery } from './delivery.ts'
+import { benchHistory } from './history.ts'
 import { benchLedger } from './ledger.ts'
 import { benchSubscriptions } from './subscriptions.ts'
 import { benchWake } from './wake.ts'
@@ -12,6 +13,7 @@ import { benchWake } from './wake.ts'
 const BENCHES: Readonly<Record<string, () => Promise<boolean>>> = {
   ledger: benchLedger,
   delivery: benchDelivery,
+  history: benchHistory,
   subscriptions: benchSubscriptions,
   wake: benchWake,
 }

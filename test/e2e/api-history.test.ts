@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { FailureCatalogueQuery } from '../../src/client/documents.ts'
 import { FailuresQuery, RunsQuery, SyncsQuery } from '../../src/client/list-documents.ts'
 import { FAILURE_CATALOGUE, FAILURE_CODES } from '../../src/domain/failure.ts'
+import { firstIdAt } from '../../src/domain/ids.ts'
 import { useApi } from '../support/app.ts'
 import { makeAttempt, makeHeldRecords } from '../support/factories.ts'
 import { runSteps } from '../support/run-steps.ts'
@@ -68,6 +69,49 @@ describe('the history', () => {
     }
   })
 
+  it('is filtered by failure, by whose turn it is, and by why runs were started', async () => {
+    const { workspace, sync } = await makeActive()
+    const lost = await putRun(workspace, sync, { status: 'failed', failureCode: 'lease_lost' })
+    const node = await putRun(workspace, sync, { status: 'failed', failureCode: 'node_failed' })
+    const refused = await putRun(workspace, sync, { status: 'partial', rejected: 1, inDoubt: 1 })
+    const doubtful = await putRun(workspace, sync, { status: 'partial', inDoubt: 1 })
+    const retry = await putRun(workspace, sync, { status: 'succeeded', retryOf: uuidOf(lost) })
+    const read = async (filter: object) =>
+      idsOf((await workspace.client.request(RunsQuery, { filter })).runs)
+    expect(await read({ codes: ['LEASE_LOST', 'NODE_FAILED'] })).toEqual([node, lost])
+    expect(await read({ codes: ['LEASE_LOST'], statuses: ['PARTIAL'] })).toEqual([])
+    expect(await read({ owner: 'TAJO' })).toEqual([doubtful, lost])
+    expect(await read({ owner: 'CUSTOMER', statuses: ['PARTIAL'] })).toEqual([refused])
+    expect(await read({ causes: ['RETRY'] })).toEqual([retry])
+    expect(await read({ causes: ['RUN_NOW'], statuses: ['FAILED', 'PARTIAL'] })).toEqual([
+      ...[doubtful, refused, node, lost],
+    ])
+    const syncId = sync.syncId
+    expect(await read({ syncId, codes: ['NODE_FAILED'], causes: ['RUN_NOW'] })).toEqual([node])
+    expect(await read({ codes: [], causes: [], statuses: [] })).toHaveLength(5)
+  })
+
+  it('is filtered by when runs were asked for, the end not included', async () => {
+    const { workspace, sync } = await makeActive()
+    const made: string[] = []
+    const at = (n: number) => new Date(Date.UTC(2026, 2, 1 + n)).toISOString()
+    for (let n = 0; n < 3; n += 1) {
+      const runId = await putRun(workspace, sync, { status: 'failed' })
+      made.push(await ageRun(runId, at(n)))
+    }
+    const read = async (filter: object) =>
+      idsOf((await workspace.client.request(RunsQuery, { filter })).runs)
+    expect(await read({ createdFrom: at(1) })).toEqual([made[2], made[1]])
+    expect(await read({ createdTo: at(1) })).toEqual([made[0]])
+    expect(await read({ createdFrom: at(1), createdTo: at(2), statuses: ['FAILED'] })).toEqual([
+      made[1],
+    ])
+    const { failures } = await workspace.client.request(FailuresQuery, {
+      filter: { createdFrom: at(2) },
+    })
+    expect(idsOf(failures)).toEqual([made[2]])
+  })
+
   it('shows attempts, and that another one is coming', async () => {
     const { workspace, sync } = await makeActive()
     const dueAt = new Date(Date.now() + 60_000)
@@ -119,6 +163,14 @@ describe('the history', () => {
     })
   })
 })
+
+/** Makes it a run of that time, and its id one that was made then. */
+async function ageRun(runId: string, at: string): Promise<string> {
+  const uuid = `${firstIdAt(Date.parse(at)).slice(0, 13)}${uuidOf(runId).slice(13)}`
+  await api().database.rows(sql`
+    update run set id = ${uuid}, created_at = ${at} where id = ${uuidOf(runId)}`)
+  return `run_${uuid}`
+}
 
 describe('the failures', () => {
   it('are the failed and partial runs that no retry has put right', async () => {

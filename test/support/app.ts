@@ -5,7 +5,7 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { afterAll, beforeAll } from 'vitest'
+import { afterAll, beforeAll, inject } from 'vitest'
 import { type ApiClient, createApiClient } from '../../src/client/api-client.ts'
 import type { CommandContext } from '../../src/commands/context.ts'
 import { createHttpDestination } from '../../src/connectors/destinations/http-destination.ts'
@@ -85,6 +85,8 @@ export async function openApi(database: Database, options: TestApiOptions = {}):
     hasGraphiql: options.hasGraphiql ?? false,
     limits: { ...DEFAULT_LIMITS, hasIntrospection: true, allowedOrigins: [], ...options.limits },
     requestLimit: createMemoryRequestLimit({ maxRequests: options.maxRequests ?? 0, windowS: 10 }),
+    // Both ways must answer alike: `npm test` compiles every query, `npm run test:exhaustive` none.
+    interpretedFirst: inject('isExhaustive') ? Number.POSITIVE_INFINITY : 0,
     commands: parts,
     settings: {
       progressStaleAfterMs: 120_000,

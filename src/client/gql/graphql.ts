@@ -706,10 +706,14 @@ export type FailureCode =
   /** The sync failed for a reason that is not yet classified. */
   | 'UNCLASSIFIED_EXCEPTION';
 
-/** Which failures to list. What is not given does not restrict. */
+/** Which failures to list: those that fit all that is given. What is not given does not restrict. */
 export type FailureFilter = {
   /** Failed runs with this failure. */
   code?: InputMaybe<FailureCode>;
+  /** Runs that were asked for at this moment or later. */
+  createdFrom?: InputMaybe<Scalars['DateTime']['input']>;
+  /** Runs that were asked for before this moment. */
+  createdTo?: InputMaybe<Scalars['DateTime']['input']>;
   /** Failures on which this side has to act. */
   owner?: InputMaybe<FailureOwner>;
   /** Failures of this sync. */
@@ -1959,8 +1963,18 @@ export type RunFailure = {
   whatToDo: Scalars['String']['output'];
 };
 
-/** Which runs to list. What is not given does not restrict. */
+/** Which runs to list: those that fit all that is given. What is not given does not restrict. */
 export type RunFilter = {
+  /** Runs that were started for any of these reasons. */
+  causes?: InputMaybe<Array<RunCause>>;
+  /** Failed runs with any of these failures. */
+  codes?: InputMaybe<Array<FailureCode>>;
+  /** Runs that were asked for at this moment or later. */
+  createdFrom?: InputMaybe<Scalars['DateTime']['input']>;
+  /** Runs that were asked for before this moment. */
+  createdTo?: InputMaybe<Scalars['DateTime']['input']>;
+  /** Failed and partial runs on which this side has to act. */
+  owner?: InputMaybe<FailureOwner>;
   /** Runs in any of these states. */
   statuses?: InputMaybe<Array<RunStatus>>;
   /** Runs of this sync. */

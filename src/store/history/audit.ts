@@ -3,7 +3,7 @@ import { eq, gte, lt } from 'drizzle-orm'
 import type { Instant } from '../../runtime/clock.ts'
 import type { AuditSubject } from '../audit.ts'
 import type { Handle } from '../database.ts'
-import { auditEntry } from '../schema.ts'
+import { auditEntry } from '../schema-audit.ts'
 import { type KeysetPage, keysetOrder, keysetRange } from './keyset.ts'
 
 /** What is not given does not restrict. */

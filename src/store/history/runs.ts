@@ -1,19 +1,11 @@
-/** Runs as people see them: history, attempts, the DLQ. Every read names the workspace (I13). */
-import { and, asc, eq, inArray, isNull, ne, or, type SQL, sql } from 'drizzle-orm'
-import {
-  FAILURE_CATALOGUE,
-  FAILURE_CODES,
-  type FailureCode,
-  type FailureOwner,
-} from '../../domain/failure.ts'
+/** Runs as people see them, one by one; run-pages.ts lists them. Every read names the workspace (I13). */
+import { and, eq, inArray, ne, sql } from 'drizzle-orm'
 import type { RunProgress } from '../../domain/progress.ts'
-import type { RunStatus } from '../../domain/run.ts'
 import type { Handle } from '../database.ts'
 import { PROGRESS_COLUMNS, type ProgressRow, toProgress } from '../run-progress.ts'
-import { attempt, run } from '../schema.ts'
-import { type KeysetPage, keysetOrder, keysetRange } from './keyset.ts'
+import { run } from '../schema.ts'
 
-const COLUMNS = {
+export const RUN_COLUMNS = {
   id: run.id,
   syncId: run.syncId,
   status: run.status,
@@ -59,76 +51,8 @@ export async function findRunsByIds(handle: Handle, workspaceId: string, ids: re
   )
 }
 
-export interface RunFilter {
-  readonly syncId?: string
-  /** Any of these; empty: any. */
-  readonly statuses?: readonly RunStatus[]
-}
-
-export async function listRuns(
-  handle: Handle,
-  workspaceId: string,
-  options: { readonly page: KeysetPage; readonly filter: RunFilter },
-) {
-  const { page, filter } = options
-  const isWanted = keysetRange(
-    run.id,
-    page,
-    eq(run.workspaceId, workspaceId),
-    filter.syncId === undefined ? undefined : eq(run.syncId, filter.syncId),
-    filter.statuses?.length ? inArray(run.status, [...filter.statuses]) : undefined,
-  )
-  return await selectRuns(handle)
-    .where(isWanted)
-    .orderBy(keysetOrder(run.id, page))
-    .limit(page.limit)
-}
-
-export interface FailureFilter {
-  readonly syncId?: string
-  readonly owner?: FailureOwner
-  readonly code?: FailureCode
-}
-
-/** The DLQ: failed and partial runs that no retry has resolved. */
-export async function listFailures(
-  handle: Handle,
-  workspaceId: string,
-  options: { readonly page: KeysetPage; readonly filter: FailureFilter },
-) {
-  const { page, filter } = options
-  const isWanted = keysetRange(
-    run.id,
-    page,
-    eq(run.workspaceId, workspaceId),
-    sql`${run.status} in ('failed', 'partial')`,
-    isNull(run.resolvedAt),
-    ne(run.cause, 'test'),
-    filter.syncId === undefined ? undefined : eq(run.syncId, filter.syncId),
-    filter.code === undefined ? undefined : eq(run.failureCode, filter.code),
-    filter.owner === undefined ? undefined : isOwnedBy(filter.owner),
-  )
-  return await selectRuns(handle)
-    .where(isWanted)
-    .orderBy(keysetOrder(run.id, page))
-    .limit(page.limit)
-}
-
-/** As domain/run-view's `ownerOf`, for the database to filter by. */
-function isOwnedBy(owner: FailureOwner): SQL | undefined {
-  const codes = FAILURE_CODES.filter((code) => FAILURE_CATALOGUE[code].owner === owner)
-  const hasRefusedRecords = sql`${run.rejected} + ${run.quarantined} > 0`
-  return or(
-    and(eq(run.status, 'failed'), inArray(run.failureCode, codes)),
-    and(
-      eq(run.status, 'partial'),
-      owner === 'CUSTOMER' ? hasRefusedRecords : sql`not (${hasRefusedRecords})`,
-    ),
-  )
-}
-
 function selectRuns(handle: Handle) {
-  return handle.orm.select(COLUMNS).from(run)
+  return handle.orm.select(RUN_COLUMNS).from(run)
 }
 
 export type HistoricRun = Awaited<ReturnType<typeof findRunsByIds>>[number]
@@ -140,7 +64,7 @@ export async function findLastRuns(
   syncIds: readonly string[],
 ) {
   return await handle.orm
-    .selectDistinctOn([run.syncId], COLUMNS)
+    .selectDistinctOn([run.syncId], RUN_COLUMNS)
     .from(run)
     .where(
       and(
@@ -185,38 +109,6 @@ export async function findRetries(handle: Handle, workspaceId: string, runIds: r
     ),
   )
 }
-
-/** Attempts that are shown of a run, the newest ones; take-overs and drains add to the allowance of 5. */
-const MAX_ATTEMPTS_SHOWN = 50
-
-/** The attempts of runs that the caller has already read within its workspace, in the order of their numbers. */
-export async function findAttempts(handle: Handle, runIds: readonly string[]) {
-  const numbered = handle.orm
-    .select({
-      runId: attempt.runId,
-      number: attempt.number,
-      workerId: attempt.workerId,
-      startedAt: attempt.startedAt,
-      finishedAt: attempt.finishedAt,
-      outcome: attempt.outcome,
-      failureCode: attempt.failureCode,
-      failureStep: attempt.failureStep,
-      failureSubject: attempt.failureSubject,
-      failureDetail: attempt.failureDetail,
-      newest: sql<number>`row_number() over (
-        partition by ${attempt.runId} order by ${attempt.number} desc)`.as('newest'),
-    })
-    .from(attempt)
-    .where(inArray(attempt.runId, [...runIds]))
-    .as('numbered')
-  return await handle.orm
-    .select()
-    .from(numbered)
-    .where(sql`${numbered.newest} <= ${MAX_ATTEMPTS_SHOWN}`)
-    .orderBy(asc(numbered.runId), asc(numbered.number))
-}
-
-export type HistoricAttempt = Awaited<ReturnType<typeof findAttempts>>[number]
 
 /** Where a run stands, and for how long it has reported nothing; null: the workspace has no such run. */
 export async function findProgress(

@@ -1,0 +1,130 @@
+/** Queries that come again: compiled, answered without the endpoint's HTTP layers, and nobody sees a difference. */
+import { describe, expect, it } from 'vitest'
+import { WrittenResult } from '../../src/http/compiled-queries.ts'
+import { countSubscriptions } from '../../src/http/count-subscriptions.ts'
+import { NOBODY } from '../../src/http/credentials.ts'
+import { createEndpoint } from '../../src/http/graphql-endpoint.ts'
+import { DEFAULT_LIMITS } from '../../src/http/limits.ts'
+import { useApi } from '../support/app.ts'
+import { runSteps } from '../support/run-steps.ts'
+
+const api = useApi()
+
+const { makeActive, putRun } = runSteps(api)
+
+const LIMITS = { ...DEFAULT_LIMITS, hasIntrospection: true, allowedOrigins: [] }
+const SETTINGS = { progressStaleAfterMs: 120_000, retentionMs: 1, keepAliveMs: 1 }
+
+/** Executes operations as the sockets do: with what the endpoint gives for it. */
+async function makeExecutor() {
+  const { workspaceId, tokenId } = await api().makeWorkspace()
+  const actor = { workspaceId, tokenId, tokenName: 'test', role: 'admin', isTajo: false } as const
+  const endpoint = createEndpoint({
+    commands: api().parts,
+    settings: SETTINGS,
+    limits: LIMITS,
+    subscriptions: countSubscriptions(LIMITS),
+    hasGraphiql: false,
+  })
+  return async (query: string, variables: Record<string, unknown> = {}) => {
+    const params = { query, variables }
+    const enveloped = endpoint.getEnveloped({ actor, credentials: NOBODY, params })
+    const document = enveloped.parse(query)
+    expect(enveloped.validate(enveloped.schema, document)).toEqual([])
+    return (await enveloped.execute({
+      schema: enveloped.schema,
+      document,
+      contextValue: await enveloped.contextFactory(),
+      variableValues: variables,
+    })) as { readonly data?: unknown; readonly errors?: readonly { readonly message: string }[] }
+  }
+}
+
+describe('a query that comes again', () => {
+  it('is compiled when it comes for the third time', async () => {
+    const execute = await makeExecutor()
+    const query = 'query Mine { viewer { tokenName role } }'
+    const results = []
+    for (let n = 0; n < 4; n += 1) {
+      results.push(await execute(query))
+    }
+    expect(results.map((result) => result instanceof WrittenResult)).toEqual([
+      ...[false, false, true, true],
+    ])
+    const [first, , , last] = results
+    expect(JSON.parse(JSON.stringify(last))).toEqual(JSON.parse(JSON.stringify(first)))
+    // Sockets copy the members of a result.
+    expect({ ...last }.data).toEqual(JSON.parse(JSON.stringify(first?.data)))
+  })
+
+  it('is interpreted where its answer has an error', async () => {
+    const execute = await makeExecutor()
+    const query = 'query Page($first: Int) { runs(first: $first) { pageInfo { hasNextPage } } }'
+    const told: unknown[] = []
+    for (let n = 0; n < 4; n += 1) {
+      const { errors } = await execute(query, { first: 0 })
+      told.push(JSON.parse(JSON.stringify(errors)))
+    }
+    expect(told[0]).toMatchObject([
+      { path: ['runs'], extensions: { code: 'INVALID_INPUT' }, locations: [{ line: 1 }] },
+    ])
+    expect(told).toEqual([told[0], told[0], told[0], told[0]])
+    expect(await execute(query, { first: 1 })).toBeInstanceOf(WrittenResult)
+  })
+
+  it('is none when it is a mutation', async () => {
+    const execute = await makeExecutor()
+    const mutation =
+      'mutation { runSync(input: { syncId: "sync_0198c0de-0000-7000-8000-000000000000" }) { __typename } }'
+    for (let n = 0; n < 4; n += 1) {
+      const result = await execute(mutation)
+      expect(result).not.toBeInstanceOf(WrittenResult)
+      expect(result.data).toMatchObject({ runSync: { __typename: 'NotFound' } })
+    }
+  })
+})
+
+describe('over HTTP', () => {
+  it('it is answered alike, at first and again, directly and by the endpoint', async () => {
+    const { workspace, sync } = await makeActive()
+    await putRun(workspace, sync, { status: 'failed' })
+    const query = 'query Page { runs(first: 2) { edges { node { id failure { code } } } } }'
+    const answers = new Set<string>()
+    for (const headers of [{}, {}, {}, { origin: 'https://example.com' }, { accept: '*/*' }]) {
+      const response = await fetch(`${api().address}/graphql`, {
+        method: 'POST',
+        headers: {
+          authorization: `Bearer ${workspace.token}`,
+          'content-type': 'application/json',
+          accept: 'application/json',
+          ...headers,
+        },
+        body: JSON.stringify({ query }),
+      })
+      const type = response.headers.get('content-type')
+      answers.add(`${response.status} ${type} ${await response.text()}`)
+    }
+    expect([...answers]).toEqual([
+      expect.stringMatching(
+        /^200 application\/json; charset=utf-8 \{"data":\{"runs":\{"edges":\[\{/,
+      ),
+    ])
+  })
+
+  it('an unknown parameter is refused also of a query that is known', async () => {
+    const { token } = await api().makeWorkspace()
+    const query = 'query Mine { viewer { tokenName } }'
+    const post = async (body: object) => {
+      const response = await fetch(`${api().address}/graphql`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      })
+      return response.status
+    }
+    expect(await post({ query })).toBe(200)
+    expect(await post({ query })).toBe(200)
+    expect(await post({ query, odd: 1 })).toBe(400)
+    expect(await post({ query, variables: 'none' })).toBe(400)
+  })
+})
