@@ -5,7 +5,11 @@ import { LongestFirst } from './test/support/longest-first.ts'
 const require = createRequire(import.meta.url)
 
 /** `npm run test:exhaustive` runs them, `npm test` does not: they take too long. */
-const LEFT_OUT = ['test/chaos/interleavings.test.ts', 'test/e2e/demo-control.test.ts']
+const LEFT_OUT = [
+  'test/chaos/interleavings.test.ts',
+  'test/e2e/dashboard.test.ts',
+  'test/e2e/demo-control.test.ts',
+]
 /** These `npm test` runs with compiled queries only. */
 const BOTH_WAYS = ['test/e2e/api-*.test.ts']
 /** Of these `npm test` runs a part. */

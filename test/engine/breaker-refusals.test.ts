@@ -5,7 +5,7 @@
 import { sql } from 'drizzle-orm'
 import { describe, expect, it } from 'vitest'
 import { reconnectConnection } from '../../src/commands/reconnect-connection.ts'
-import { runChannel } from '../../src/coordination/bus.ts'
+import { runChannel, syncRunsChannel, workspaceRunsChannel } from '../../src/coordination/bus.ts'
 import { createMemoryBus } from '../../src/coordination/memory/bus.ts'
 import { failure } from '../../src/domain/failure.ts'
 import { refuse } from '../../src/engine/refuse-slot.ts'
@@ -216,6 +216,10 @@ describe.each(ENGINE_DATABASE_KINDS)('a slot that is refused on %s', (kind) => {
     }
     await new Scheduler({ ...stage().shared(), bus: listening }).runOnce(new Date(START_MS))
     const [run] = await stage().runsOf(sync)
-    expect(heard).toEqual([runChannel(run?.id ?? '')])
+    expect(heard).toEqual([
+      runChannel(run?.id ?? ''),
+      syncRunsChannel(sync.syncId),
+      workspaceRunsChannel(sync.workspaceId),
+    ])
   })
 })

@@ -23,6 +23,8 @@ export interface PostgresPrograms {
   readonly postgres: string
 }
 
+const WHAT_CURL_IS_FOR = 'Install curl: an example of the documentation is run with it.'
+const WHAT_CHROMIUM_IS_FOR = 'Install Chromium: a page of the documentation is opened with it.'
 const WHAT_TO_INSTALL =
   'Install PostgreSQL and Redis (on Debian: apt-get install postgresql redis-server), or set TEST_DATABASE_URL and TEST_REDIS_URL, to run the tests that need them.'
 const DEBIAN_POSTGRESQL = '/usr/lib/postgresql'
@@ -38,6 +40,18 @@ export function getRedisProgram(): string {
     () => findExecutable('redis-server') ?? findExecutable('valkey-server'),
     'redis-server',
   )
+}
+
+/** What people type at a shell; installed as the servers are. */
+export function getCurl(): string {
+  return findOrInstall(() => findExecutable('curl'), 'curl', WHAT_CURL_IS_FOR)
+}
+
+/** Any browser that Chromium is made of. */
+export function getChromium(): string {
+  const names = ['chromium', 'chromium-browser', 'google-chrome']
+  const find = () => names.map(findExecutable).find((path) => path !== null) ?? null
+  return findOrInstall(find, 'chromium', WHAT_CHROMIUM_IS_FOR)
 }
 
 export function findExecutable(name: string): string | null {
@@ -61,7 +75,11 @@ export function findAccountForPostgres(): ServerAccount | null {
   )
 }
 
-function findOrInstall<Programs>(find: () => Programs | null, debianPackage: string): Programs {
+function findOrInstall<Programs>(
+  find: () => Programs | null,
+  debianPackage: string,
+  advice = WHAT_TO_INSTALL,
+): Programs {
   const found = find()
   if (found !== null) {
     return found
@@ -74,7 +92,7 @@ function findOrInstall<Programs>(find: () => Programs | null, debianPackage: str
       return installed
     }
   }
-  throw new ServicesUnavailableError(WHAT_TO_INSTALL)
+  throw new ServicesUnavailableError(advice)
 }
 
 function findPostgresPrograms(): PostgresPrograms | null {
