@@ -84,8 +84,14 @@ export const RunsQuery = graphql(`
 `)
 
 export const FailuresQuery = graphql(`
-  query Failures($first: Int, $after: String, $filter: FailureFilter) {
-    failures(first: $first, after: $after, filter: $filter) {
+  query Failures(
+    $first: Int
+    $after: String
+    $last: Int
+    $before: String
+    $filter: FailureFilter
+  ) {
+    failures(first: $first, after: $after, last: $last, before: $before, filter: $filter) {
       edges {
         node {
           ...RunSummary
@@ -93,6 +99,8 @@ export const FailuresQuery = graphql(`
       }
       pageInfo {
         hasNextPage
+        hasPreviousPage
+        startCursor
         endCursor
       }
     }

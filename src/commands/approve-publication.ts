@@ -81,6 +81,7 @@ async function approve(
     subjectId: sync.id,
     before: {
       ...{ status, publicationId: current?.id ?? null, versionDigest: publishedDigest },
+      ...(sync.pauseCause ? { pauseCause: sync.pauseCause, pauseReason: sync.pauseReason } : {}),
       ...{ requestId, requestStatus: 'open' },
     },
     after: {

@@ -210,7 +210,13 @@ async function createPageLoop(
   if (totalRecords !== null) {
     await setTotalRecords(parts.database, holder, totalRecords)
   }
-  let isAnyHeld = await hasHeldRecords(parts.database, claimed.syncId)
+  // Side by side: somebody may be waiting for the run to begin.
+  const [held, quarantine, rereads] = await Promise.all([
+    hasHeldRecords(parts.database, claimed.syncId),
+    createQuarantine(parts, claimed.syncId, config),
+    isRereading(parts.database, claimed.syncId),
+  ])
+  let isAnyHeld = held
   return new PageLoop({
     ...parts,
     reader: connectors.reader,
@@ -222,14 +228,14 @@ async function createPageLoop(
     lease,
     publisher,
     leftIntents,
-    quarantine: await createQuarantine(parts, claimed.syncId, config),
+    quarantine,
     silence: new Silence(),
     signal,
     retentionMs: parts.settings.retentionMs,
     runId: claimed.runId,
     connectionId,
     endsOnBrokenRecord: config.onBrokenRecord === 'FAIL',
-    isRereading: await isRereading(parts.database, claimed.syncId),
+    isRereading: rereads,
     hasHeldRecords: () => isAnyHeld,
     noteHeldRecords: () => {
       isAnyHeld = true

@@ -96,7 +96,7 @@ builder.queryFields((t) => ({
           codes: codes ?? [],
           ...(owner ? { owner } : {}),
         }),
-        causes: causes ?? [],
+        causes: [...new Set(causes ?? [])],
       }
       return resolveIdPage(args, (page) =>
         listRuns(context.parts.database, getActor(context).workspaceId, { page, filter }),

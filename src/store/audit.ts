@@ -40,8 +40,10 @@ export function nameForeignActor(tokenName: string): string {
 
 /** Whether a person under this name could pass for a machine, or for somebody of Tajo's. */
 export function isReservedName(name: string): boolean {
-  const [beginning = ''] = name.split(':')
-  return beginning.trim().toLowerCase() === MACHINE
+  // As it looks: other forms of a letter or a colon, and what is not seen at all, make no other name.
+  const seen = name.normalize('NFKC').replace(/[\p{Cf}\s]/gu, '')
+  const [beginning = ''] = seen.split(':')
+  return beginning.toLowerCase() === MACHINE
 }
 
 export async function insertAuditEntry(tx: Handle, entry: NewAuditEntry): Promise<void> {

@@ -67,6 +67,12 @@ export type DueSlot = {
   readonly missingTool: string | null
 }
 
+/** A test of a draft is in flight. It does not do what the slot is for, so the slot waits for its end. */
+const IS_TESTED = sql`exists (
+  select from run
+  where run.sync_id = sync_schedule.sync_id and run.status in ('queued', 'running')
+    and run.cause = 'test')`
+
 /** The slots that are due, the oldest first, behind `after` where one is given. Nothing is held. */
 export async function listDueSlots(
   db: Handle,
@@ -89,7 +95,7 @@ export async function listDueSlots(
     from (select sync_schedule.*, moment.now
           from (select coalesce(${now}::timestamptz, now()) as now) as moment
           join sync_schedule on sync_schedule.slot_at <= moment.now
-          where ${isBehind}
+          where ${isBehind} and not ${IS_TESTED}
           order by slot_at, sync_id
           limit ${options.limit}) as due
     join sync on sync.id = due.sync_id
@@ -161,7 +167,7 @@ export async function fireSlots(
       cross join lateral (
         select sync_id
         from sync_schedule
-        where sync_id = held_sync.id and slot_at = asked."slotAt"
+        where sync_id = held_sync.id and slot_at = asked."slotAt" and not ${IS_TESTED}
         for no key update skip locked) as held_schedule
     ),
     started as (
@@ -220,7 +226,7 @@ export async function holdSlot(
     cross join lateral (
       select sync_id
       from sync_schedule
-      where sync_id = sync.id and slot_at = ${textAt(slot.slotMs)}::timestamptz
+      where sync_id = sync.id and slot_at = ${textAt(slot.slotMs)}::timestamptz and not ${IS_TESTED}
       for no key update skip locked) as held_schedule
     left join lateral (${MISSING_TOOL}) as missing on sync.status = 'active'`)
   return row ?? null

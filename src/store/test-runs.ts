@@ -7,7 +7,7 @@
 import { and, isNotNull, lt, sql } from 'drizzle-orm'
 import type { RunProgress } from '../domain/progress.ts'
 import type { Handle } from './database.ts'
-import { closeAttempt, heldRun, type RunHolder } from './run-ends.ts'
+import { closeAttempt, heldRun, type RunHolder, settlePause } from './run-ends.ts'
 import { PROGRESS_COLUMNS, type ProgressRow, toProgress } from './run-progress.ts'
 import { testRun } from './schema-test-runs.ts'
 
@@ -33,7 +33,10 @@ export async function findSavedCursor(db: Handle, syncId: string): Promise<strin
   return row?.savedCursor ?? null
 }
 
-/** running → succeeded. Null: the run is another's. */
+/**
+ * running → succeeded. Null: the run is another's. A pause that waits for it is settled, as by any end: a process of a
+ * version before tests has let it wait.
+ */
 export async function completeTestRun(
   db: Handle,
   holder: RunHolder,
@@ -62,6 +65,7 @@ export async function completeTestRun(
       where test_run.sync_id = ended."syncId" and test_run.run_id <> ended."runId"
         and test_run.sealed_records is not null
     ),
+    settled as (${settlePause(sql`held`)}),
     kept as (
       update test_run
       set sealed_records = ${sealedRecords}, ended_at = now(),

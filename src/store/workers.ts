@@ -56,6 +56,8 @@ export type RunningRun = {
 export type TakenRun = RunningRun & {
   readonly syncStatus: SyncStatus
   readonly isCancelRequested: boolean
+  /** Of a draft: neither the sync's standing nor the breaker has to do with it. */
+  readonly isTest: boolean
 }
 
 /** What a run needs its sync to be: a test run does not ask, as it calls no destination. */
@@ -68,7 +70,8 @@ export function listRunningRuns(db: Handle): Promise<readonly TakenRun[]> {
   return db.rows<TakenRun>(sql`/* workers.listRunningRuns */
     select run.id as "runId", run.sync_id as "syncId", run.worker_id as "workerId", run.epoch,
            run.take_overs as "takeOvers", coalesce(worker.beat_n, -1) as "beatN",
-           ${STANDING} as "syncStatus", run.cancel_requested_at is not null as "isCancelRequested"
+           ${STANDING} as "syncStatus", run.cancel_requested_at is not null as "isCancelRequested",
+           run.cause = 'test' as "isTest"
     from run
     join sync on sync.id = run.sync_id
     left join worker on worker.id = run.worker_id

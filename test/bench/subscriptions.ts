@@ -104,6 +104,8 @@ async function startServer(at: { readonly databaseUrl: string; readonly redisUrl
     {
       env: {
         ...{ PATH: process.env['PATH'], HOME: process.env['HOME'], PORT: '0', ROLE: 'api' },
+        // All clients come with one token.
+        ...{ API_MAX_REQUESTS: '0', API_MAX_SUBSCRIPTIONS: '100000' },
         ...{ DATABASE_URL: at.databaseUrl, REDIS_URL: at.redisUrl, LOG_LEVEL: 'warn' },
         CREDENTIALS_KEY: Buffer.alloc(32, 1).toString('base64'),
       },

@@ -98,6 +98,23 @@ describe.each(DATABASE_KINDS)('what has changed of the runs on %s', (kind) => {
     expect(await ofSync.look()).toEqual([holder.runId])
   })
 
+  it('is none of what ended in another cluster, from which it was restored, nor is a place of that one', async () => {
+    const sync = await seedSync(database())
+    const restored = await putEndedRun(database(), sync)
+    await database().rows(sql`
+      update run set ended_in = ended_in + 1000000000 where id = ${restored}`)
+    const watched = { workspaceId: sync.workspaceId, syncId: sync.syncId }
+    const look = async (since: number | null) => {
+      const { position, runs } = await lookAtRuns(database(), watched, { since, limit: 100 })
+      return { position, ids: runs.map(({ progress }) => progress.runId) }
+    }
+    const first = await look(null)
+    expect(first.ids).toEqual([])
+    expect((await look(first.position + 2_000_000_000)).ids).toEqual([])
+    const ended = await putEndedRun(database(), sync)
+    expect((await look(first.position)).ids).toEqual([ended])
+  })
+
   it('is of one workspace only', async () => {
     const [mine, theirs] = [await seedSync(database()), await seedSync(database())]
     const look = { since: 0, limit: 100 }
@@ -109,7 +126,7 @@ describe.each(DATABASE_KINDS)('what has changed of the runs on %s', (kind) => {
   })
 })
 
-describe('an end that is committed late on PostgreSQL', () => {
+describe.runIf(DATABASE_KINDS.includes('postgresql'))('an end that is committed late', () => {
   const database = useDatabase('postgresql')
 
   it('is told, although a later transaction was seen before it', async () => {

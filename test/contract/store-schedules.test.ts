@@ -7,7 +7,13 @@ import { Scheduler } from '../../src/engine/scheduler.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
 import type { Database } from '../../src/store/database.ts'
 import { enqueueRun } from '../../src/store/runs.ts'
-import { findSlots, fireSlots, listDueSlots, storeSlots } from '../../src/store/schedules.ts'
+import {
+  findSlots,
+  fireSlots,
+  holdSlot,
+  listDueSlots,
+  storeSlots,
+} from '../../src/store/schedules.ts'
 import {
   createTestDatabase,
   DATABASE_KINDS,
@@ -165,6 +171,24 @@ describe.each(DATABASE_KINDS)('slots on %s', (kind) => {
       firedMs: START_MS,
       coalesced: 0,
     })
+    await rest(database())
+  })
+
+  it('that find a test of a draft wait for its end, as it does not do what they are for', async () => {
+    const sync = await seedScheduled(database())
+    const test = newRun(sync, { cause: 'test', publicationId: null })
+    await enqueueRun(database(), test)
+    const fired = { ...test, id: newId(), runId: newId(), isCatchingUp: false }
+    const slot = { ...fired, slotMs: START_MS, nextSlotMs: START_MS + HOURLY.everyMs }
+    expect(await fireSlots(database(), [slot])).toEqual([])
+    expect(await database().transaction('test', (tx) => holdSlot(tx, slot))).toBeNull()
+    await look(START_MS)
+    const waiting = { slotMs: START_MS, firedMs: null, coalesced: 0 }
+    expect(await slotsOf(database(), sync)).toEqual(waiting)
+    await database().rows(sql`
+      update run set status = 'canceled', finished_at = now() where id = ${test.id}`)
+    await look(START_MS)
+    expect((await runsOf(database(), sync)).map(({ cause }) => cause)).toEqual(['test', 'schedule'])
     await rest(database())
   })
 

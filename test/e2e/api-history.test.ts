@@ -83,12 +83,43 @@ describe('the history', () => {
     expect(await read({ owner: 'TAJO' })).toEqual([doubtful, lost])
     expect(await read({ owner: 'CUSTOMER', statuses: ['PARTIAL'] })).toEqual([refused])
     expect(await read({ causes: ['RETRY'] })).toEqual([retry])
+    expect(await read({ causes: ['RETRY', 'RETRY'], codes: [] })).toEqual([retry])
     expect(await read({ causes: ['RUN_NOW'], statuses: ['FAILED', 'PARTIAL'] })).toEqual([
       ...[doubtful, refused, node, lost],
     ])
     const syncId = sync.syncId
     expect(await read({ syncId, codes: ['NODE_FAILED'], causes: ['RUN_NOW'] })).toEqual([node])
     expect(await read({ codes: [], causes: [], statuses: [] })).toHaveLength(5)
+  })
+
+  it('is paged from both ends also where it is filtered, and so is the DLQ', async () => {
+    const { workspace, sync } = await makeActive()
+    const wanted: string[] = []
+    for (const failureCode of ['lease_lost', 'node_failed', 'lease_lost', 'node_failed'] as const) {
+      await putRun(workspace, sync, { status: 'succeeded' })
+      wanted.unshift(await putRun(workspace, sync, { status: 'failed', failureCode }))
+    }
+    const filter = { codes: ['LEASE_LOST', 'NODE_FAILED'], causes: ['RUN_NOW'] }
+    const lists = {
+      runs: async (args: object) =>
+        (await workspace.client.request(RunsQuery, { ...args, filter } as object)).runs,
+      failures: async (args: object) =>
+        (await workspace.client.request(FailuresQuery, args)).failures,
+    }
+    for (const read of Object.values(lists)) {
+      const forwards: string[] = []
+      let after: string | null = null
+      do {
+        const page: Awaited<ReturnType<typeof read>> = await read({ first: 1, after })
+        forwards.push(...idsOf(page))
+        after = page.pageInfo.hasNextPage ? (page.pageInfo.endCursor ?? null) : null
+      } while (after !== null)
+      expect(forwards).toEqual(wanted)
+      const last = await read({ last: 3 })
+      expect([idsOf(last), last.pageInfo.hasPreviousPage]).toEqual([wanted.slice(1), true])
+      const before = await read({ last: 1, before: last.pageInfo.startCursor })
+      expect([idsOf(before), before.pageInfo.hasPreviousPage]).toEqual([[wanted[0]], false])
+    }
   })
 
   it('is filtered by when runs were asked for, the end not included', async () => {

@@ -116,7 +116,7 @@ describe('a token of a workspace', () => {
     })
   })
 
-  it.each(['tajo', ' Tajo ', 'tajo: ops', 'TAJO :', 'tajo:'])(
+  it.each(['tajo', ' Tajo ', 'tajo: ops', 'TAJO :', 'tajo:', 'tajo\u200b: ops', 'tajo\uff1a ops'])(
     'cannot be called %j, as Tajo’s are in the audit trail',
     async (name) => {
       const { client } = await api().makeWorkspace()

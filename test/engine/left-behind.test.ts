@@ -93,6 +93,20 @@ describe.each(ENGINE_DATABASE_KINDS)('what was sent and is sent no more, on %s,'
       expect(await leftOf(database(), sync.syncId)).toEqual({ pages: 0, intents: 0, held: 0 })
     })
 
+    it('keeps an older one waiting also when a draft was tested meanwhile, which reads no source to its end', async () => {
+      const sync = await sendUnanswered(HELD)
+      put('new', 5, 'x', 'bad')
+      rejectNotes()
+      stage().faults = breaksAt('afterReadPage', 1)
+      await stage().harness.run(sync, { attemptAllowance: 1 })
+      stage().faults = NEVER
+      await stage().passQuietTime(sync)
+      const { runId } = await stage().person(sync).test(1)
+      expect(await stage().harness.waitForEnd(runId)).toMatchObject({ status: 'succeeded' })
+      await stage().harness.run(sync)
+      expect(noted()).toEqual([2])
+    })
+
     it('keeps an older one that is set aside waiting, also when it is brought back', async () => {
       const sync = await sendUnanswered(SET_ASIDE)
       put('new', 5, 'x', 'bad')

@@ -91,6 +91,26 @@ describe.each(DATABASE_KINDS)('receipts on %s', (kind) => {
     expect(await receiptsOf(sync, 'c')).toMatchObject([{ key: keysOf('c')[0], position: 1 }])
   })
 
+  it('of a record that is brought back long after its page has ended are there', async () => {
+    put('a', 'b')
+    destination.decide(rejecting(({ email }) => email === 'b@example.com'))
+    const sync = await harness.seedSync({
+      ...{ pageSize: 2, objectOptions: { path: 'PAGE' }, onRejected: 'QUARANTINE' },
+    })
+    for (let runs = 0; runs < 3; runs += 1) {
+      await harness.run(sync)
+    }
+    await database().rows(sql`
+      update ended_page set ended_at = now() - interval '30 days' where sync_id = ${sync.syncId}`)
+    await forgetEndedPages(database(), LEDGER_RETENTION_MS)
+    destination.always({ kind: 'apply' })
+    const { runId } = await createPerson(database(), harness, sync).redrive()
+    expect(await harness.waitForEnd(runId ?? '')).toMatchObject({ status: 'succeeded' })
+    const [key = ''] = keysOf('b')
+    expect(await findReceipt(database(), sync.workspaceId, key)).toMatchObject({ position: 1 })
+    expect(await receiptsOf(sync, 'b')).toMatchObject([{ key }])
+  })
+
   it('are not there for another workspace, nor for a key that was never completed', async () => {
     put('a')
     const sync = await harness.seedSync()

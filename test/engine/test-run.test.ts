@@ -281,6 +281,18 @@ describe.each(ENGINE_DATABASE_KINDS)('a test run on %s', (kind) => {
       expect(await harness.waitForEnd(runId)).toMatchObject(testedWhole)
     })
 
+    it('ends the pause that a process of a version before tests made wait for it', async () => {
+      const { isReading, mayRead, registry } = holdSource()
+      await harness.startEngine({ registry })
+      const sync = await harness.seedSync()
+      const runId = await test(sync)
+      await isReading.reached
+      await stand(sync, 'pausing')
+      mayRead.reach()
+      expect(await harness.waitForEnd(runId)).toMatchObject(testedWhole)
+      expect(await statusOf(sync)).toBe('paused')
+    })
+
     it('is canceled in the middle of a read', async () => {
       const { isReading, registry } = holdSource()
       await harness.startEngine({ registry })

@@ -49,13 +49,19 @@ export async function lookAtRuns(
   const { since, limit } = options
   const rows = await handle.rows<LookRow | EmptyLook>(sql`/* history.lookAtRuns */
     with seen as materialized (
-      select pg_snapshot_xmin(pg_current_snapshot())::text::bigint as position
+      select pg_snapshot_xmin(pg_current_snapshot())::text::bigint as position,
+             pg_snapshot_xmax(pg_current_snapshot())::text::bigint as next
     ),
     changed as (
       (select ${PROGRESS_COLUMNS}, ${SILENT_MS}, false as is_in_flight, run.ended_in
        from run
        where ${isWatched(watched)}
-         and run.ended_in >= coalesce(${since}::bigint, (select position from seen))
+         and run.ended_in >= coalesce(
+           -- A place that was told before a restore is none here.
+           case when ${since}::bigint <= (select next from seen) then ${since}::bigint end,
+           (select position from seen))
+         -- What was restored from another cluster may have ended in a transaction that this one has not come to yet.
+         and run.ended_in < (select next from seen)
        order by run.ended_in
        limit ${limit})
       union all
