@@ -70,9 +70,14 @@ async function follow(options: FollowOptions, push: Push<RunEvent>, stop: Stop):
   const forgetGaps = bus.onGap(() => newest.requireSnapshot())
   try {
     newest.requireSnapshot()
+    let toldAtMs = options.clock.monotonicMs()
     while (!hasLeft) {
-      const event = await nextEvent(options, newest)
+      const idleMs = options.clock.monotonicMs() - toldAtMs
+      const event = await nextEvent(options, newest, options.keepAliveMs - idleMs)
       await assertAllowed()
+      if (event?.audience === 'everybody') {
+        toldAtMs = options.clock.monotonicMs()
+      }
       if (event && !hasLeft) {
         await push(event)
       }
@@ -87,10 +92,15 @@ async function follow(options: FollowOptions, push: Push<RunEvent>, stop: Stop):
   }
 }
 
-/** Null: something happened that is to be looked at again. */
-async function nextEvent(options: FollowOptions, newest: NewestProgress): Promise<RunEvent | null> {
-  const { runId, clock, keepAliveMs, sharing } = options
-  if (newest.takeSnapshotRequirement()) {
+/** Null: something happened that is to be looked at again. `idleInMs`: until everybody is owed a word. */
+async function nextEvent(
+  options: FollowOptions,
+  newest: NewestProgress,
+  idleInMs: number,
+): Promise<RunEvent | null> {
+  const { runId, clock, sharing } = options
+  const isIdle = idleInMs <= 0
+  if (newest.takeSnapshotRequirement() || isIdle) {
     const looks = sharing?.looksAsked ?? 0
     newest.offer(await options.readSnapshot(), runId)
     newest.noteLooks(looks)
@@ -99,16 +109,14 @@ async function nextEvent(options: FollowOptions, newest: NewestProgress): Promis
   if (told) {
     return { kind: 'progress', ...told, ...newest.takeLooks(), audience: 'everybody' }
   }
+  if (isIdle) {
+    return { kind: 'keepAlive', ...newest.takeLooks(), audience: 'everybody' }
+  }
   if (newest.owesLooks()) {
     return { kind: 'keepAlive', ...newest.takeLooks(), audience: 'nobody' }
   }
-  if (await newest.wait(clock, keepAliveMs)) {
-    return null
-  }
-  newest.offer(await options.readSnapshot(), runId)
-  const missed = newest.take()
-  const looks = { looks: 0, audience: 'everybody' } as const
-  return missed ? { kind: 'progress', ...missed, ...looks } : { kind: 'keepAlive', ...looks }
+  await newest.wait(clock, idleInMs)
+  return null
 }
 
 /** Holds the newest progress that was not yet passed on. */

@@ -151,6 +151,8 @@ class RunsStream {
     this.#seenAt = position
     if (isBeginning) {
       this.#told.begin(runs)
+      // Whoever goes on from here is told what is in flight anew, and what has ended since.
+      this.#position = position
     } else {
       this.#told.look(runs)
     }

@@ -6,6 +6,7 @@
 import { type ExecutionArgs, GraphQLError } from 'graphql'
 import { isAsyncIterable } from 'graphql-yoga'
 import type { ApiContext } from '../graphql/context.ts'
+import type { Logger } from '../runtime/logger.ts'
 import type { ApiLimits } from './limits.ts'
 
 export interface SubscriptionCounts {
@@ -15,9 +16,10 @@ export interface SubscriptionCounts {
   take(tokenId: string): (() => void) | null
 }
 
-export function countSubscriptions({
-  maxSubscriptions,
-}: Pick<ApiLimits, 'maxSubscriptions'>): SubscriptionCounts {
+export function countSubscriptions(
+  { maxSubscriptions }: Pick<ApiLimits, 'maxSubscriptions'>,
+  logger: Logger,
+): SubscriptionCounts {
   const counts = new Map<string, number>()
   const change = (tokenId: string, by: number) => {
     const count = (counts.get(tokenId) ?? 0) + by
@@ -48,7 +50,7 @@ export function countSubscriptions({
       try {
         const result = await subscribe()
         if (isAsyncIterable(result)) {
-          return endWith(result, end)
+          return endWith(result, end, logger)
         }
         end()
         return result
@@ -81,7 +83,11 @@ function once(work: () => void): () => void {
 }
 
 /** A plain object: a generator around the stream could not be left before its next event. */
-function endWith<T>(stream: AsyncIterable<T>, end: () => void): AsyncIterableIterator<T> {
+function endWith<T>(
+  stream: AsyncIterable<T>,
+  end: () => void,
+  logger: Logger,
+): AsyncIterableIterator<T> {
   const iterator = stream[Symbol.asyncIterator]()
   const watch = async (step: Promise<IteratorResult<T>>) => {
     try {
@@ -100,9 +106,15 @@ function endWith<T>(stream: AsyncIterable<T>, end: () => void): AsyncIterableIte
       return this
     },
     next: () => watch(iterator.next()),
+    // Whoever leaves is not told what failed meanwhile: a socket would be closed for it, with its other subscriptions.
     return: async (value) => {
       end()
-      return (await iterator.return?.(value)) ?? { done: true, value: undefined }
+      try {
+        await iterator.return?.(value)
+      } catch (error) {
+        logger.warn('stream.end_failed', {}, error)
+      }
+      return { done: true, value: undefined }
     },
     throw: async (error) => {
       end()

@@ -27,6 +27,7 @@ import {
 } from './document-limits.ts'
 import { executeInTime } from './execute-in-time.ts'
 import { type ApiLimits, exceeded } from './limits.ts'
+import { checkSubscriptions } from './subscription-rule.ts'
 
 export interface LimitOptions {
   readonly schema: GraphQLSchema
@@ -52,6 +53,7 @@ export function limitPlugin({ schema, limits, subscriptions, clock }: LimitOptio
           const measured =
             known.get(result) ?? measureDocument(schema, result, readVariables(context))
           checkSize(measured.size, limits)
+          checkSubscriptions(result)
           if (!measured.needsVariables) {
             known.set(result, measured)
           }

@@ -77,7 +77,7 @@ export interface HttpServer extends Service {
 const STOP_DEADLINE_MS = 3_000
 
 export function createHttpServer(options: HttpServerOptions): HttpServer {
-  const subscriptions = countSubscriptions(options.limits)
+  const subscriptions = countSubscriptions(options.limits, options.commands.logger)
   const endpoint = createEndpoint({ ...options, subscriptions })
   const shared = new SharedStreams({ ...options, endpoint, subscriptions })
   const streams = new Set<ServerResponse>()
@@ -125,8 +125,9 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
       isStopping = true
       const closed = new Promise<void>((resolve) => server.close(() => resolve()))
       await socket?.stop()
-      for (const stream of streams) {
-        endStream(stream)
+      // Some clients would take any answer as a stream: only what is one is ended, everything else is answered.
+      for (const response of [...streams].filter(isStream)) {
+        endStream(response)
       }
       await settle(closed, options)
       server.closeAllConnections()
@@ -134,6 +135,10 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
       await endpoint.dispose()
     },
   }
+}
+
+function isStream(response: ServerResponse): boolean {
+  return String(response.getHeader('content-type')).startsWith('text/event-stream')
 }
 
 /** Its client sees a stream that ended before its operation was complete. */

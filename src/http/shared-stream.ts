@@ -29,6 +29,8 @@ export interface SharedStreamOptions {
   onClosed(): void
   /** What clients are shown of an error that ends the stream. */
   maskError(error: unknown): GraphQLError
+  /** It failed while it was being ended, and nobody listens any more. */
+  onEndFailed(error: unknown): void
 }
 
 export class SharedStream {
@@ -40,6 +42,8 @@ export class SharedStream {
   readonly #newest = new Map<string, Encoded>()
   #events: AsyncIterator<StreamResult> | null = null
   #isClosed = false
+  /** Nobody joins any more, so nothing is remembered once those who wait for their snapshot have it. */
+  #isFull = false
 
   constructor(options: SharedStreamOptions) {
     this.#options = options
@@ -57,8 +61,12 @@ export class SharedStream {
     this.#members.delete(member)
     if (this.#members.size + this.#joining.size === 0) {
       this.#close()
-      void this.#events?.return?.()
+      this.#end().catch((error: unknown) => this.#options.onEndFailed(error))
     }
+  }
+
+  async #end(): Promise<void> {
+    await this.#events?.return?.()
   }
 
   /** Resolves when the stream is over, and everybody was told so. Throws what subscribing throws. */
@@ -113,6 +121,9 @@ export class SharedStream {
         this.#admit(member, event, note)
       }
     }
+    if (this.#isFull && this.#joining.size === 0) {
+      this.#newest.clear()
+    }
   }
 
   #remember(event: Encoded, note: EventNote | null): void {
@@ -122,6 +133,7 @@ export class SharedStream {
         this.#newest.set(note.subject, event)
       }
       if (this.#newest.size > MAX_SNAPSHOT) {
+        this.#isFull = true
         this.#options.onClosed()
       }
     }

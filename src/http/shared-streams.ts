@@ -7,10 +7,11 @@
  * that is no such subscription, or is refused, is left to the endpoint. (docs/adr/0012)
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { DocumentNode } from 'graphql'
+import { BREAK, type DocumentNode, visit } from 'graphql'
 import type { Actor, CommandContext } from '../commands/context.ts'
 import { type ApiContext, type ApiSettings, unauthenticated } from '../graphql/context.ts'
 import { maskError } from '../graphql/errors.ts'
+import { InvariantError } from '../runtime/assert.ts'
 import { sha256 } from '../runtime/hash.ts'
 import type { SubscriptionCounts } from './count-subscriptions.ts'
 import type { GraphqlEndpoint, RequestFacts } from './graphql-endpoint.ts'
@@ -58,16 +59,17 @@ export class SharedStreams {
       await this.#options.endpoint.handle(request, response, facts)
     }
     const asked = isStreamRequest(request) ? await this.#read(request, facts) : null
+    const key = asked && keyOf(asked, facts.actor)
     const { subscriptions } = this.#options
-    const endCount = asked && subscriptions.take(facts.actor.tokenId)
-    if (!asked || !endCount) {
+    const endCount = key && subscriptions.take(facts.actor.tokenId)
+    if (!asked || !key || !endCount) {
       await answerAlone()
       return
     }
     const client = new StreamClient(response)
     client.onGone(endCount)
     if (!response.destroyed) {
-      this.#join(asked, client, { facts, endCount, answerAlone })
+      this.#join(asked, client, { key, facts, endCount, answerAlone })
     }
   }
 
@@ -96,18 +98,20 @@ export class SharedStreams {
     asked: Asked,
     client: StreamClient,
     given: {
+      readonly key: string
       readonly facts: RequestFacts & { readonly actor: Actor }
       endCount(): void
       answerAlone(): Promise<void>
     },
   ): void {
-    const stream = this.#findOrOpen(asked, given.facts.actor)
+    const stream = this.#findOrOpen(asked, given.key)
     const { logger } = this.#options.commands
     const member: Member = {
       client,
       refuse: () => {
-        // It is counted by the endpoint now.
+        // The endpoint counts it and asks for its token now.
         given.endCount()
+        this.#tokens.remove(watched)
         given.answerAlone().catch((error: unknown) => {
           logger.error('http.failed', {}, error)
           client.cut()
@@ -117,8 +121,7 @@ export class SharedStreams {
     const watched = {
       credentials: given.facts.credentials,
       refuse: () => {
-        client.send('', encodeEvent({ errors: [unauthenticated(REFUSED)] }))
-        client.complete()
+        client.refuse(encodeEvent({ errors: [unauthenticated(REFUSED)] }))
         stream.leave(member)
       },
       cut: () => client.cut(),
@@ -131,8 +134,7 @@ export class SharedStreams {
     })
   }
 
-  #findOrOpen(asked: Asked, actor: Actor): SharedStream {
-    const key = keyOf(asked.params, actor)
+  #findOrOpen(asked: Asked, key: string): SharedStream {
     const found = this.#streams.get(key)
     if (found) {
       return found
@@ -145,6 +147,7 @@ export class SharedStreams {
         }
       },
       maskError: (error) => maskError(error, commands),
+      onEndFailed: (error) => commands.logger.warn('stream.end_failed', {}, error),
     })
     this.#streams.set(key, stream)
     stream
@@ -165,14 +168,60 @@ async function subscribe(asked: Asked, { sharing }: SharedStream): Promise<Subsc
     document,
     operationName,
     variableValues: variables,
-    contextValue: { ...context, sharing, isStillAuthenticated: () => Promise.resolve(true) },
+    contextValue: {
+      ...context,
+      actor: goesByToken(document) ? context.actor : context.actor && withoutToken(context.actor),
+      sharing,
+      isStillAuthenticated: () => Promise.resolve(true),
+    },
   })
   return subscribed as Subscribed
 }
 
-function keyOf({ query, operationName, variables }: StreamParams, actor: Actor): string {
-  const { workspaceId, role, isTajo } = actor
-  return sha256(
-    JSON.stringify([workspaceId, role, isTajo, query, operationName ?? null, variables ?? {}]),
-  )
+/** Fields whose value goes by the token that asks. */
+const TOKEN_FIELDS: readonly string[] = ['isOwn']
+
+function goesByToken(document: DocumentNode): boolean {
+  let isFound = false
+  visit(document, {
+    Field: ({ name }) => {
+      if (TOKEN_FIELDS.includes(name.value)) {
+        isFound = true
+        return BREAK
+      }
+      return undefined
+    },
+  })
+  return isFound
+}
+
+/** What is shared may not go by the token of whoever came first: a field that asks for it is a mistake. */
+function withoutToken({ workspaceId, role, isTajo }: Actor): Actor {
+  const refuse = (): never => {
+    throw new InvariantError('A subscription that is shared asked for the token.')
+  }
+  return {
+    ...{ workspaceId, role, isTajo },
+    get tokenId(): string {
+      return refuse()
+    },
+    get tokenName(): string {
+      return refuse()
+    },
+  }
+}
+
+/** Null: it cannot be written down, as its variables are nested too deep. */
+function keyOf({ params, document }: Asked, actor: Actor): string | null {
+  const { query, operationName, variables } = params
+  const { workspaceId, role, isTajo, tokenId } = actor
+  const who = [workspaceId, role, isTajo, goesByToken(document) ? tokenId : null]
+  try {
+    return sha256(JSON.stringify([who, query, operationName ?? null, variables ?? {}]))
+  } catch (error) {
+    if (error instanceof RangeError) {
+      return null
+    }
+    throw error
+  }
 }

@@ -7,11 +7,13 @@
 import type { ServerResponse } from 'node:http'
 
 /** Events are shared by all who wait for them: only that they wait costs something. */
-const MAX_WAITING = 1_000
+const MAX_WAITING = 10_000
+/** Longest that a client whose stream is over may take to read what is on its way, in milliseconds. */
+const END_DEADLINE_MS = 10_000
 
 const HEADERS = {
   'content-type': 'text/event-stream',
-  'cache-control': 'no-cache',
+  'cache-control': 'no-store',
   'content-encoding': 'none',
 }
 /** Some clients take a stream for open with its first byte only. */
@@ -68,17 +70,31 @@ export class StreamClient {
   /** What waits is sent before. */
   complete(): void {
     this.#isComplete = true
+    this.#limitReading()
     if (this.#waiting === null) {
       this.#end()
     }
   }
 
+  /** Ends with an error. What waits is not sent any more. */
+  refuse(event: Encoded): void {
+    this.#waiting?.clear()
+    this.send('', event)
+    this.complete()
+  }
+
   /** Ends without `complete`: the client sees that it is to come again. */
   cut(): void {
     this.#waiting?.clear()
+    this.#limitReading()
     if (!this.#response.writableEnded) {
       this.#response.end(() => this.#response.destroy())
     }
+  }
+
+  /** Who does not read would keep its connection for ever. */
+  #limitReading(): void {
+    this.#response.setTimeout(END_DEADLINE_MS, () => this.#response.destroy())
   }
 
   #startWaiting(): Map<string, Encoded> {

@@ -23,7 +23,7 @@ async function makeExecutor() {
     commands: api().parts,
     settings: SETTINGS,
     limits: LIMITS,
-    subscriptions: countSubscriptions(LIMITS),
+    subscriptions: countSubscriptions(LIMITS, api().logger),
     hasGraphiql: false,
   })
   return async (query: string, variables: Record<string, unknown> = {}) => {

@@ -4,6 +4,7 @@ import { createMemoryBus } from '../../src/coordination/memory/bus.ts'
 import { NO_COUNTS } from '../../src/domain/delivery.ts'
 import { progressToMessage, type RunProgress } from '../../src/domain/progress.ts'
 import { followRun, type RunEvent } from '../../src/graphql/follow-run.ts'
+import { Sharing } from '../../src/graphql/sharing.ts'
 import type { ToldProgress } from '../../src/graphql/told-progress.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
 import { createHandClock } from '../support/hand-clock.ts'
@@ -141,6 +142,28 @@ describe('following a run', () => {
     clock.advance(1_000)
     await expect(tell()).rejects.toThrow('Not any more.')
     expect(bus.countListeners()).toBe(0)
+  })
+
+  it('gives everybody a word in time, however often somebody joins', async () => {
+    const clock = createHandClock()
+    const sharing = new Sharing()
+    const events = followRun({
+      ...{ runId: 'run', bus: createMemoryBus(createRecordingLogger()), clock, sharing },
+      ...{ keepAliveMs: 1_000, after: null },
+      readSnapshot: () => Promise.resolve(FRESH),
+      assertAllowed: () => Promise.resolve(),
+    })
+    await events.next()
+    const audiences: unknown[] = []
+    for (let n = 0; n < 6; n += 1) {
+      clock.advance(400)
+      sharing.askForLook()
+      audiences.push((await events.next()).value?.audience)
+    }
+    expect(audiences).toEqual([
+      ...['nobody', 'nobody', 'everybody', 'nobody', 'nobody', 'everybody'],
+    ])
+    await events.return?.()
   })
 
   it('ends with the error of a snapshot that cannot be read, and listens no more', async () => {

@@ -75,7 +75,7 @@ describe('following runs', () => {
     commit(run('a', 1))
     commit(run('b', 1, 'queued'))
     expect([await next(), await next(), await next()]).toEqual([
-      ...['a 1 running @0', 'b 1 queued @0', 'keep-alive for joining @3'],
+      ...['a 1 running @3', 'b 1 queued @3', 'keep-alive for joining @3'],
     ])
     await events.return?.()
   })
@@ -195,7 +195,7 @@ describe('following runs', () => {
     sharing.askForLook()
     const { commit, next, events } = follow({ sharing })
     commit(run('a', 1))
-    expect([await next(), await next()]).toEqual(['a 1 running @0', 'keep-alive for joining @1'])
+    expect([await next(), await next()]).toEqual(['a 1 running @1', 'keep-alive for joining @1'])
     commit(run('b', 1))
     sharing.askForLook()
     expect([await next(), await next()]).toEqual(['b 1 running @1', 'keep-alive for joining @2'])
