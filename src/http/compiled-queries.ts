@@ -6,17 +6,20 @@
  * before is compiled, so that one that comes once costs nothing more; how many are remembered the parser's
  * cache bounds.
  */
-import type { DocumentNode, ExecutionArgs, ExecutionResult } from 'graphql'
+import {
+  type ExecutionArgs,
+  type ExecutionResult,
+  getOperationAST,
+  type OperationDefinitionNode,
+} from 'graphql'
 import type { Plugin } from 'graphql-yoga'
 import { type CompiledQuery, compileQuery } from '../graphql/compiled/compiled-query.ts'
 import { DocumentCache } from './document-cache.ts'
 
 /** One that comes for the third time is likely to come again. */
 const INTERPRETED_FIRST = 2
-/** Operations of one document that are compiled. */
-const MAX_OPERATIONS = 8
 
-/** What is known of one operation of a document. */
+/** What is known of an operation. One that its document does not have is never remembered. */
 interface Known {
   executions: number
   /** Undefined: not tried yet; null: it cannot be. */
@@ -24,7 +27,7 @@ interface Known {
 }
 
 export class CompiledQueries {
-  readonly #documents = new WeakMap<DocumentNode, Map<string, Known>>()
+  readonly #operations = new WeakMap<OperationDefinitionNode, Known>()
   readonly #texts = new DocumentCache<true>()
   readonly #interpretedFirst: number
 
@@ -49,16 +52,15 @@ export class CompiledQueries {
   }
 
   #find({ schema, document, operationName }: ExecutionArgs): CompiledQuery | null {
-    const operations = this.#documents.get(document) ?? new Map<string, Known>()
-    this.#documents.set(document, operations)
-    const name = operationName ?? ''
-    const known = operations.get(name) ?? { executions: 0 }
-    if (operations.size < MAX_OPERATIONS) {
-      operations.set(name, known)
+    const operation = getOperationAST(document, operationName)
+    if (!operation) {
+      return null
     }
+    const known = this.#operations.get(operation) ?? { executions: 0 }
+    this.#operations.set(operation, known)
     known.executions += 1
     if (known.compiled === undefined && known.executions > this.#interpretedFirst) {
-      known.compiled = compileQuery(schema, document, operationName)
+      known.compiled = compileQuery(schema, document, operation)
       const text = document.loc?.source.body
       if (known.compiled && text !== undefined) {
         this.#texts.set(text, true)

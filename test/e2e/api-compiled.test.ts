@@ -26,7 +26,7 @@ async function makeExecutor() {
     subscriptions: countSubscriptions(LIMITS),
     hasGraphiql: false,
   })
-  return async (query: string, variables: Record<string, unknown> = {}) => {
+  return async (query: string, variables: Record<string, unknown> = {}, operationName?: string) => {
     const params = { query, variables }
     const enveloped = endpoint.getEnveloped({ actor, credentials: NOBODY, params })
     const document = enveloped.parse(query)
@@ -36,6 +36,7 @@ async function makeExecutor() {
       document,
       contextValue: await enveloped.contextFactory(),
       variableValues: variables,
+      operationName,
     })) as { readonly data?: unknown; readonly errors?: readonly { readonly message: string }[] }
   }
 }
@@ -70,6 +71,24 @@ describe('a query that comes again', () => {
     ])
     expect(told).toEqual([told[0], told[0], told[0], told[0]])
     expect(await execute(query, { first: 1 })).toBeInstanceOf(WrittenResult)
+  })
+
+  it('is compiled whatever names of operations others have asked its document for', async () => {
+    const execute = await makeExecutor()
+    const query = 'query Mine { viewer { role } } query Other { viewer { tokenName } }'
+    for (const name of ['', ...Array.from({ length: 10 }, (_, n) => `nonsense${n}`)]) {
+      await expect(execute(query, {}, name)).rejects.toThrow('Must provide an operation.')
+    }
+    for (const name of ['Mine', 'Other']) {
+      const results = [1, 2, 3].map(() => execute(query, {}, name))
+      expect((await Promise.all(results))[2], name).toBeInstanceOf(WrittenResult)
+    }
+    const nameless = '{ viewer { role } }'
+    for (let n = 0; n < 4; n += 1) {
+      await expect(execute(nameless, {}, '')).rejects.toThrow('Must provide an operation.')
+    }
+    const results = [1, 2, 3].map(() => execute(nameless))
+    expect((await Promise.all(results))[2]).toBeInstanceOf(WrittenResult)
   })
 
   it('is none when it is a mutation', async () => {
@@ -109,6 +128,25 @@ describe('over HTTP', () => {
         /^200 application\/json; charset=utf-8 \{"data":\{"runs":\{"edges":\[\{/,
       ),
     ])
+  })
+
+  it('an operation without a name is not taken for one with an empty one, known or not', async () => {
+    const { token } = await api().makeWorkspace()
+    const query = '{ viewer { role } } # an empty name'
+    const ask = async (operationName: string | null) => {
+      const response = await fetch(`${api().address}/graphql`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+        body: JSON.stringify({ query, operationName }),
+      })
+      return { status: response.status, text: await response.text() }
+    }
+    const known = await ask(null)
+    expect(known).toMatchObject({ status: 200, text: expect.stringContaining('"data"') })
+    const before = await ask('')
+    expect(await ask(null)).toEqual(known)
+    expect(await ask('')).toEqual(before)
+    expect(before.text).toContain('"errors"')
   })
 
   it('an unknown parameter is refused also of a query that is known', async () => {
