@@ -14,6 +14,7 @@ import {
 } from 'graphql'
 import type { Plugin } from 'graphql-yoga'
 import { type CompiledQuery, compileQuery } from '../graphql/compiled/compiled-query.ts'
+import { KeptPlans } from '../graphql/compiled/kept-plans.ts'
 import { DocumentCache } from './document-cache.ts'
 
 /** One that comes for the third time is likely to come again. */
@@ -27,6 +28,7 @@ interface Known {
 }
 
 export class CompiledQueries {
+  readonly kept = new KeptPlans()
   readonly #operations = new WeakMap<OperationDefinitionNode, Known>()
   readonly #texts = new DocumentCache<true>()
   readonly #interpretedFirst: number
@@ -60,7 +62,7 @@ export class CompiledQueries {
     this.#operations.set(operation, known)
     known.executions += 1
     if (known.compiled === undefined && known.executions > this.#interpretedFirst) {
-      known.compiled = compileQuery(schema, document, operation)
+      known.compiled = compileQuery(schema, document, operation, this.kept)
       const text = document.loc?.source.body
       if (known.compiled && text !== undefined) {
         this.#texts.set(text, true)

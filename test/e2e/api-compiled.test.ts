@@ -16,7 +16,7 @@ const LIMITS = { ...DEFAULT_LIMITS, hasIntrospection: true, allowedOrigins: [] }
 const SETTINGS = { progressStaleAfterMs: 120_000, retentionMs: 1, keepAliveMs: 1 }
 
 /** Executes operations as the sockets do: with what the endpoint gives for it. */
-async function makeExecutor() {
+async function makeExecutor(interpretedFirst?: number) {
   const { workspaceId, tokenId } = await api().makeWorkspace()
   const actor = { workspaceId, tokenId, tokenName: 'test', role: 'admin', isTajo: false } as const
   const endpoint = createEndpoint({
@@ -25,8 +25,13 @@ async function makeExecutor() {
     limits: LIMITS,
     subscriptions: countSubscriptions(LIMITS),
     hasGraphiql: false,
+    ...(interpretedFirst === undefined ? {} : { interpretedFirst }),
   })
-  return async (query: string, variables: Record<string, unknown> = {}, operationName?: string) => {
+  const execute = async (
+    query: string,
+    variables: Record<string, unknown> = {},
+    operationName?: string,
+  ) => {
     const params = { query, variables }
     const enveloped = endpoint.getEnveloped({ actor, credentials: NOBODY, params })
     const document = enveloped.parse(query)
@@ -39,6 +44,7 @@ async function makeExecutor() {
       operationName,
     })) as { readonly data?: unknown; readonly errors?: readonly { readonly message: string }[] }
   }
+  return Object.assign(execute, { kept: endpoint.compiledQueries.kept })
 }
 
 describe('a query that comes again', () => {
@@ -100,6 +106,26 @@ describe('a query that comes again', () => {
       expect(result).not.toBeInstanceOf(WrittenResult)
       expect(result.data).toMatchObject({ runSync: { __typename: 'NotFound' } })
     }
+  })
+})
+
+describe('of compiled queries', () => {
+  it('no more is kept than a part for all of them, whatever is sent', async () => {
+    const execute = await makeExecutor(0)
+    const page =
+      '{ __typename ...A @include(if: $x) } fragment A on Query { a: __typename b: __typename }'
+    await execute(`query One($x: Boolean!) ${page}`, { x: true })
+    await execute(`query One($x: Boolean!) ${page}`, { x: true })
+    expect(execute.kept).toMatchObject({ plans: 1, fields: 3 })
+    const two = `query One($x: Boolean!) ${page} query Two($x: Boolean!) { ...A @skip(if: $x) }`
+    await execute(two, { x: true }, 'One')
+    await execute(two, { x: false }, 'One')
+    await execute(two, { x: false }, 'Two')
+    expect(execute.kept).toMatchObject({ plans: 4, fields: 9 })
+    for (let n = 0; n < 1_100; n += 1) {
+      await execute(`{ __typename } # ${n}`)
+    }
+    expect(execute.kept).toMatchObject({ plans: 1_000, fields: 1_000 })
   })
 })
 

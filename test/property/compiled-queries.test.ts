@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import { execute, type GraphQLSchema, getOperationAST, parse, validate } from 'graphql'
 import { describe, expect, it } from 'vitest'
 import { compileQuery } from '../../src/graphql/compiled/compiled-query.ts'
+import { KeptPlans } from '../../src/graphql/compiled/kept-plans.ts'
 import type { ApiContext } from '../../src/graphql/context.ts'
 import { encodeGlobalId } from '../../src/graphql/global-id.ts'
 import { apiSchema } from '../../src/graphql/schema.ts'
@@ -21,7 +22,7 @@ async function askBothWays(schema: GraphQLSchema, query: RandomQuery, makeContex
     return null
   }
   const operation = getOperationAST(document)
-  const compiled = operation && compileQuery(schema, document, operation)
+  const compiled = operation && compileQuery(schema, document, operation, new KeptPlans())
   const given = { contextValue: makeContext(), variableValues: query.variables }
   const text = (await compiled?.execute(given)) ?? null
   const interpreted = await execute({

@@ -21,6 +21,7 @@ import {
   visit,
 } from 'graphql'
 import { Execution } from './execution.ts'
+import type { KeptPlans, PlanSize } from './kept-plans.ts'
 import { planOperation } from './plan.ts'
 import type { ObjectPlan, PlanParts, QueryArguments } from './shapes.ts'
 
@@ -33,9 +34,16 @@ export class CompiledQuery {
   readonly #schema: GraphQLSchema
   readonly #operation: OperationDefinitionNode
   readonly #shared: Shared
-  readonly #variants = new Map<string, ObjectPlan>()
+  readonly #kept: KeptPlans
+  readonly #variants = new Map<string, { readonly plan: ObjectPlan; readonly size: PlanSize }>()
 
-  constructor(schema: GraphQLSchema, operation: OperationDefinitionNode, shared: Shared) {
+  constructor(
+    schema: GraphQLSchema,
+    operation: OperationDefinitionNode,
+    shared: Shared,
+    kept: KeptPlans,
+  ) {
+    this.#kept = kept
     this.#schema = schema
     this.#operation = operation
     this.#shared = shared
@@ -54,25 +62,42 @@ export class CompiledQuery {
   }
 
   #planFor(variableValues: Record<string, unknown>): ObjectPlan | null {
-    const variant = this.#shared.conditions.map((name) => String(variableValues[name])).join()
+    const conditions = pick(variableValues, this.#shared.conditions)
+    const variant = JSON.stringify(conditions)
     const known = this.#variants.get(variant)
-    if (known || this.#variants.size >= MAX_VARIANTS) {
-      return known ?? null
+    if (known) {
+      this.#kept.use(known.size)
+      return known.plan
     }
     const queryType = this.#schema.getQueryType()
+    if (!queryType || this.#variants.size >= MAX_VARIANTS) {
+      return null
+    }
+    const size: PlanSize = { fields: 0 }
     const parts: PlanParts = {
       schema: this.#schema,
       operation: this.#operation,
       fragments: this.#shared.fragments,
-      conditions: variableValues,
-      budget: { fields: 0 },
+      conditions,
+      kept: this.#kept,
+      size,
     }
-    const made = queryType ? planOperation(parts, queryType) : null
-    if (made) {
-      this.#variants.set(variant, made)
+    const plan = planOperation(parts, queryType)
+    if (plan) {
+      this.#variants.set(variant, { plan, size })
+      this.#kept.keep(size, () => this.#variants.delete(variant))
     }
-    return made
+    return plan
   }
+}
+
+function pick(
+  variableValues: Readonly<Record<string, unknown>>,
+  names: readonly string[],
+): Record<string, unknown> {
+  return Object.fromEntries(
+    names.filter((name) => name in variableValues).map((name) => [name, variableValues[name]]),
+  )
 }
 
 /** Null: it is no query. The document must be valid, and the operation one of it. */
@@ -80,13 +105,14 @@ export function compileQuery(
   schema: GraphQLSchema,
   document: DocumentNode,
   operation: OperationDefinitionNode,
+  kept: KeptPlans,
 ): CompiledQuery | null {
   if (operation.operation !== OperationTypeNode.QUERY) {
     return null
   }
   const shared = known.get(document) ?? readShared(document)
   known.set(document, shared)
-  return new CompiledQuery(schema, operation, shared)
+  return new CompiledQuery(schema, operation, shared, kept)
 }
 
 /** What the operations of a document have in common, so that many of them take no more than it does. */

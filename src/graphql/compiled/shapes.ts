@@ -10,6 +10,7 @@ import type {
   OperationDefinitionNode,
   ResponsePath,
 } from 'graphql'
+import type { KeptPlans, PlanSize } from './kept-plans.ts'
 
 /** What an execution takes, as graphql-js names it. */
 export interface QueryArguments {
@@ -22,10 +23,10 @@ export interface PlanParts {
   readonly schema: GraphQLSchema
   readonly operation: OperationDefinitionNode
   readonly fragments: Readonly<Record<string, FragmentDefinitionNode>>
-  /** The variables that the plan was made for: of them only those count by which fields are included. */
+  /** The variables by which fields are included, and no others: they are kept as long as the plan. */
   readonly conditions: Record<string, unknown>
-  /** Counted over the whole plan. */
-  readonly budget: { fields: number }
+  readonly kept: KeptPlans
+  readonly size: PlanSize
 }
 
 /** What is asked of an object of one type. */
