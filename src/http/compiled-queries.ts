@@ -47,7 +47,7 @@ export class CompiledQueries {
       onExecute: ({ args, executeFn, setExecuteFn }) => {
         const compiled = this.#find(args)
         if (compiled) {
-          setExecuteFn((given: ExecutionArgs) => execute(compiled, given, executeFn))
+          setExecuteFn((given: Given) => execute(compiled, given, executeFn))
         }
       },
     }
@@ -72,11 +72,13 @@ export class CompiledQueries {
   }
 }
 
-type Interpret = (args: ExecutionArgs) => unknown
+type Given = ExecutionArgs & { readonly signal?: AbortSignal }
+type Interpret = (args: Given) => unknown
 
-function execute(compiled: CompiledQuery, args: ExecutionArgs, interpret: Interpret): unknown {
-  const { rootValue, contextValue, variableValues } = args
-  const text = compiled.execute({ rootValue, contextValue, variableValues })
+/** Where the signal ends it, the interpreter tells why, and resolves nothing either. */
+function execute(compiled: CompiledQuery, args: Given, interpret: Interpret): unknown {
+  const { rootValue, contextValue, variableValues, signal } = args
+  const text = compiled.execute({ rootValue, contextValue, variableValues, signal })
   const give = (given: string | null) =>
     given === null ? interpret(args) : new WrittenResult(given)
   return text instanceof Promise ? text.then(give) : give(text)

@@ -17,6 +17,8 @@ export interface QueryArguments {
   readonly rootValue?: unknown
   readonly contextValue: unknown
   readonly variableValues: Readonly<Record<string, unknown>> | null | undefined
+  /** Once it is aborted nothing more is resolved, and there is no answer. */
+  readonly signal?: AbortSignal | undefined
 }
 
 export interface PlanParts {
