@@ -1,8 +1,12 @@
 /** Queries that come again: compiled, answered without the endpoint's HTTP layers, and nobody sees a difference. */
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import { type AddressInfo, connect } from 'node:net'
 import { describe, expect, it } from 'vitest'
 import { WrittenResult } from '../../src/http/compiled-queries.ts'
 import { countSubscriptions } from '../../src/http/count-subscriptions.ts'
 import { NOBODY } from '../../src/http/credentials.ts'
+import { answer } from '../../src/http/direct-answer.ts'
 import { createEndpoint } from '../../src/http/graphql-endpoint.ts'
 import { DEFAULT_LIMITS } from '../../src/http/limits.ts'
 import { useApi } from '../support/app.ts'
@@ -15,11 +19,8 @@ const { makeActive, putRun } = runSteps(api)
 const LIMITS = { ...DEFAULT_LIMITS, hasIntrospection: true, allowedOrigins: [] }
 const SETTINGS = { progressStaleAfterMs: 120_000, retentionMs: 1, keepAliveMs: 1 }
 
-/** Executes operations as the sockets do: with what the endpoint gives for it. */
-async function makeExecutor(interpretedFirst?: number) {
-  const { workspaceId, tokenId } = await api().makeWorkspace()
-  const actor = { workspaceId, tokenId, tokenName: 'test', role: 'admin', isTajo: false } as const
-  const endpoint = createEndpoint({
+function makeEndpoint(interpretedFirst?: number) {
+  return createEndpoint({
     commands: api().parts,
     settings: SETTINGS,
     limits: LIMITS,
@@ -27,6 +28,13 @@ async function makeExecutor(interpretedFirst?: number) {
     hasGraphiql: false,
     ...(interpretedFirst === undefined ? {} : { interpretedFirst }),
   })
+}
+
+/** Executes operations as the sockets do: with what the endpoint gives for it. */
+async function makeExecutor(interpretedFirst?: number) {
+  const { workspaceId, tokenId } = await api().makeWorkspace()
+  const actor = { workspaceId, tokenId, tokenName: 'test', role: 'admin', isTajo: false } as const
+  const endpoint = makeEndpoint(interpretedFirst)
   const execute = async (
     query: string,
     variables: Record<string, unknown> = {},
@@ -190,5 +198,32 @@ describe('over HTTP', () => {
     expect(await post({ query })).toBe(200)
     expect(await post({ query, odd: 1 })).toBe(400)
     expect(await post({ query, variables: 'none' })).toBe(400)
+  })
+})
+
+describe('a client that leaves in the middle of a body', () => {
+  it.each([
+    ['directly answered', []],
+    ['answered by the endpoint', ['origin: https://example.com']],
+  ])('is no error of ours, %s', async (_way, headers) => {
+    const facts = { actor: null, credentials: NOBODY }
+    const parts = { endpoint: makeEndpoint(), maxBodyBytes: 1_000, facts }
+    const outcomes: Promise<void>[] = []
+    const server = createServer((request, response) => {
+      outcomes.push(answer(parts, request, response))
+    })
+    await once(server.listen(0, '127.0.0.1'), 'listening')
+    try {
+      const socket = connect((server.address() as AddressInfo).port, '127.0.0.1')
+      const asked = once(server, 'request')
+      const head = ['POST /graphql HTTP/1.1', 'host: tajo', 'content-type: application/json']
+      socket.write([...head, ...headers, 'content-length: 100', '', '{"query"'].join('\r\n'))
+      await asked
+      socket.destroy()
+      await expect(Promise.all(outcomes)).resolves.toHaveLength(1)
+      expect(api().logger.events.filter(({ level }) => level === 'error')).toEqual([])
+    } finally {
+      server.close()
+    }
   })
 })
