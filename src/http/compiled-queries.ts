@@ -6,17 +6,21 @@
  * before is compiled, so that one that comes once costs nothing more; how many are remembered the parser's
  * cache bounds.
  */
-import type { DocumentNode, ExecutionArgs, ExecutionResult } from 'graphql'
+import {
+  type ExecutionArgs,
+  type ExecutionResult,
+  getOperationAST,
+  type OperationDefinitionNode,
+} from 'graphql'
 import type { Plugin } from 'graphql-yoga'
 import { type CompiledQuery, compileQuery } from '../graphql/compiled/compiled-query.ts'
+import { KeptPlans } from '../graphql/compiled/kept-plans.ts'
 import { DocumentCache } from './document-cache.ts'
 
 /** One that comes for the third time is likely to come again. */
 const INTERPRETED_FIRST = 2
-/** Operations of one document that are compiled. */
-const MAX_OPERATIONS = 8
 
-/** What is known of one operation of a document. */
+/** What is known of an operation. One that its document does not have is never remembered. */
 interface Known {
   executions: number
   /** Undefined: not tried yet; null: it cannot be. */
@@ -24,7 +28,8 @@ interface Known {
 }
 
 export class CompiledQueries {
-  readonly #documents = new WeakMap<DocumentNode, Map<string, Known>>()
+  readonly kept = new KeptPlans()
+  readonly #operations = new WeakMap<OperationDefinitionNode, Known>()
   readonly #texts = new DocumentCache<true>()
   readonly #interpretedFirst: number
 
@@ -42,23 +47,22 @@ export class CompiledQueries {
       onExecute: ({ args, executeFn, setExecuteFn }) => {
         const compiled = this.#find(args)
         if (compiled) {
-          setExecuteFn((given: ExecutionArgs) => execute(compiled, given, executeFn))
+          setExecuteFn((given: Given) => execute(compiled, given, executeFn))
         }
       },
     }
   }
 
   #find({ schema, document, operationName }: ExecutionArgs): CompiledQuery | null {
-    const operations = this.#documents.get(document) ?? new Map<string, Known>()
-    this.#documents.set(document, operations)
-    const name = operationName ?? ''
-    const known = operations.get(name) ?? { executions: 0 }
-    if (operations.size < MAX_OPERATIONS) {
-      operations.set(name, known)
+    const operation = getOperationAST(document, operationName)
+    if (!operation) {
+      return null
     }
+    const known = this.#operations.get(operation) ?? { executions: 0 }
+    this.#operations.set(operation, known)
     known.executions += 1
     if (known.compiled === undefined && known.executions > this.#interpretedFirst) {
-      known.compiled = compileQuery(schema, document, operationName)
+      known.compiled = compileQuery(schema, document, operation, this.kept)
       const text = document.loc?.source.body
       if (known.compiled && text !== undefined) {
         this.#texts.set(text, true)
@@ -68,11 +72,13 @@ export class CompiledQueries {
   }
 }
 
-type Interpret = (args: ExecutionArgs) => unknown
+type Given = ExecutionArgs & { readonly signal?: AbortSignal }
+type Interpret = (args: Given) => unknown
 
-function execute(compiled: CompiledQuery, args: ExecutionArgs, interpret: Interpret): unknown {
-  const { rootValue, contextValue, variableValues } = args
-  const text = compiled.execute({ rootValue, contextValue, variableValues })
+/** Where the signal ends it, the interpreter tells why, and resolves nothing either. */
+function execute(compiled: CompiledQuery, args: Given, interpret: Interpret): unknown {
+  const { rootValue, contextValue, variableValues, signal } = args
+  const text = compiled.execute({ rootValue, contextValue, variableValues, signal })
   const give = (given: string | null) =>
     given === null ? interpret(args) : new WrittenResult(given)
   return text instanceof Promise ? text.then(give) : give(text)

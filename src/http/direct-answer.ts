@@ -30,7 +30,11 @@ export async function answer(
     return
   }
   const body = await readBody(request, maxBodyBytes)
-  if (body === null) {
+  if (body === 'broken off') {
+    // Its client has gone, which is no error of ours.
+    return
+  }
+  if (body === 'too large') {
     response.setHeader('connection', 'close')
     respondError(response, 413, bodyTooLarge(maxBodyBytes))
     return

@@ -23,15 +23,29 @@ export function boundBody(request: IncomingMessage, maxBytes: number): IncomingM
   return Object.assign(request, { body: new BoundBody(request, maxBytes) })
 }
 
-/** The whole body; null: it is larger than the limit, and its rest was not read. */
-export async function readBody(request: IncomingMessage, maxBytes: number): Promise<Buffer | null> {
+/** The whole body; or why there is none. One that is larger than the limit is not read to its end. */
+export async function readBody(
+  request: IncomingMessage,
+  maxBytes: number,
+): Promise<Buffer | 'too large' | 'broken off'> {
+  try {
+    return await readAll(request, maxBytes)
+  } catch (error) {
+    if (request.destroyed && !request.complete) {
+      return 'broken off'
+    }
+    throw error
+  }
+}
+
+async function readAll(request: IncomingMessage, maxBytes: number): Promise<Buffer | 'too large'> {
   const chunks: Buffer[] = []
   let bytes = 0
   for await (const chunk of request.iterator({ destroyOnReturn: false })) {
     const part: Buffer = chunk
     bytes += part.length
     if (bytes > maxBytes) {
-      return null
+      return 'too large'
     }
     chunks.push(part)
   }

@@ -6,9 +6,13 @@ import { WebSocket } from 'ws'
 import { AlertsSubscription } from '../../src/client/alert-documents.ts'
 import { ViewerQuery } from '../../src/client/documents.ts'
 import { RunsQuery } from '../../src/client/list-documents.ts'
+import type { Database } from '../../src/store/database.ts'
 import { openSocket, post, subscribeOverSocket } from '../support/api-client.ts'
-import { useApi } from '../support/app.ts'
-import { makeToken } from '../support/factories.ts'
+import { openApi, useApi } from '../support/app.ts'
+import { DATABASE_KINDS, useDatabase } from '../support/databases.ts'
+import { makeRun, makeToken } from '../support/factories.ts'
+import { nameOf } from '../support/statement-name.ts'
+import { makePublishedSync } from '../support/sync-steps.ts'
 
 describe('a token that makes too many requests', () => {
   const api = useApi({ maxRequests: 3 })
@@ -217,3 +221,55 @@ describe('an operation that takes too long', () => {
     await expect.poll(again).toMatchObject({ createToken: { __typename: 'CreatedToken' } })
   })
 })
+
+describe('a query that has timed out', () => {
+  const database = useDatabase(DATABASE_KINDS[0] ?? 'embedded')
+  const QUERY = '{ runs(first: 1) { edges { node { attempts { number } } } } }'
+
+  it.each([
+    ['compiled', 0],
+    ['interpreted', Number.POSITIVE_INFINITY],
+  ])('asks nothing more of the database, %s', async (_way, interpretedFirst) => {
+    const { followed, statements } = followStatements(database())
+    const api = await openApi(followed, { limits: { timeoutMs: 1_000 }, interpretedFirst })
+    try {
+      const workspace = await api.makeWorkspace()
+      const { workspaceId, token } = workspace
+      const { uuid: syncId } = await makePublishedSync(api, workspace)
+      await makeRun(database(), { workspaceId, syncId, status: 'failed' })
+      const authorization = `Bearer ${token}`
+      const ask = async () => await post(api.address, QUERY, { authorization })
+      expect(await ask()).toMatchObject({ status: 200, body: { data: {} } })
+      const [runs, attempts] = statements.splice(0).slice(-2)
+      expect([runs?.name, attempts?.name]).toEqual(['history.listRuns', 'history.findAttempts'])
+      await database().transaction('test.hold', async (tx) => {
+        await tx.rows(sql.raw('lock table run in access exclusive mode'))
+        expect(await ask()).toMatchObject({ status: 504 })
+      })
+      await statements.find(({ name }) => name === runs?.name)?.answered
+      // Another one of the same kind goes the whole way, in which the first would have gone on as well.
+      expect(await ask()).toMatchObject({ status: 200 })
+      const names = statements.map(({ name }) => name)
+      expect(names.filter((name) => name === attempts?.name)).toHaveLength(1)
+      expect(names.filter((name) => name === runs?.name)).toHaveLength(2)
+    } finally {
+      await api.stop()
+    }
+  })
+})
+
+interface Statement {
+  readonly name: string | null
+  readonly answered: Promise<unknown>
+}
+
+/** The database, and what is sent through it as plain statements. */
+function followStatements(database: Database) {
+  const statements: Statement[] = []
+  const rows: Database['rows'] = (statement) => {
+    const answered = database.rows<never>(statement)
+    statements.push({ name: nameOf(statement), answered })
+    return answered
+  }
+  return { followed: { ...database, rows }, statements }
+}

@@ -1,11 +1,27 @@
-/** Compiled queries against graphql-js, which interprets them: whatever valid query comes, the answers are the same. */
+/**
+ * Compiled queries against graphql-js and against what the endpoint interprets with: whatever valid query comes, the
+ * answers are the same.
+ */
 import fc from 'fast-check'
-import { execute, type GraphQLSchema, parse, validate } from 'graphql'
+import {
+  type ExecutionArgs,
+  type ExecutionResult,
+  execute,
+  type GraphQLSchema,
+  getOperationAST,
+  parse,
+  validate,
+} from 'graphql'
 import { describe, expect, it } from 'vitest'
 import { compileQuery } from '../../src/graphql/compiled/compiled-query.ts'
+import { KeptPlans } from '../../src/graphql/compiled/kept-plans.ts'
 import type { ApiContext } from '../../src/graphql/context.ts'
 import { encodeGlobalId } from '../../src/graphql/global-id.ts'
 import { apiSchema } from '../../src/graphql/schema.ts'
+import { countSubscriptions } from '../../src/http/count-subscriptions.ts'
+import { NOBODY } from '../../src/http/credentials.ts'
+import { createEndpoint } from '../../src/http/graphql-endpoint.ts'
+import { DEFAULT_LIMITS } from '../../src/http/limits.ts'
 import { useApi } from '../support/app.ts'
 import { makeAttempt, makeHeldRecords, makeRun, type TestWorkspace } from '../support/factories.ts'
 import { makeFaultySchema } from '../support/faulty-schema.ts'
@@ -14,22 +30,39 @@ import { makePublishedSync } from '../support/sync-steps.ts'
 
 const api = useApi()
 
+const SETTINGS = { progressStaleAfterMs: 120_000, retentionMs: 1, keepAliveMs: 1 }
+
 /** What both say; null where the document is not valid, which is nothing that is executed. */
 async function askBothWays(schema: GraphQLSchema, query: RandomQuery, makeContext: () => unknown) {
   const document = parse(query.text)
   if (validate(schema, document).length > 0) {
     return null
   }
-  const compiled = compileQuery(schema, document, null)
+  const operation = getOperationAST(document)
+  const compiled = operation && compileQuery(schema, document, operation, new KeptPlans())
   const given = { contextValue: makeContext(), variableValues: query.variables }
   const text = (await compiled?.execute(given)) ?? null
-  const interpreted = await execute({
-    schema,
-    document,
-    contextValue: makeContext(),
-    variableValues: query.variables,
+  const args = { schema, document, variableValues: query.variables }
+  const interpreted = await execute({ ...args, contextValue: makeContext() })
+  const endpoint = (await interpretByEndpoint({ ...args, contextValue: makeContext() })) as Answer
+  return { text, answers: [interpreted, endpoint] }
+}
+
+type Answer = Pick<ExecutionResult, 'data' | 'errors'>
+
+/** As the endpoint does what is not compiled. */
+async function interpretByEndpoint(args: ExecutionArgs): Promise<unknown> {
+  const limits = { ...DEFAULT_LIMITS, hasIntrospection: true, allowedOrigins: [] }
+  const endpoint = createEndpoint({
+    commands: api().parts,
+    settings: SETTINGS,
+    limits,
+    subscriptions: countSubscriptions(limits),
+    hasGraphiql: false,
+    interpretedFirst: Number.POSITIVE_INFINITY,
   })
-  return { text, interpreted }
+  const enveloped = endpoint.getEnveloped({ actor: null, credentials: NOBODY })
+  return await enveloped.execute(args)
 }
 
 const NONE_SEEN = { whole: 0, left: 0, 'left without need': 0, invalid: 0 }
@@ -40,12 +73,17 @@ async function expectAlike(
   query: RandomQuery,
   makeContext: () => unknown,
 ): Promise<keyof typeof NONE_SEEN> {
-  const answers = await askBothWays(schema, query, makeContext)
-  if (answers === null) {
+  const asked = await askBothWays(schema, query, makeContext)
+  if (asked === null) {
     return 'invalid'
   }
-  const { text, interpreted } = answers
-  const expected = interpreted.errors ? null : JSON.stringify(interpreted.data)
+  const { text, answers } = asked
+  const [expected = null, byEndpoint = null] = answers.map(({ errors, data }) =>
+    errors ? null : JSON.stringify(data),
+  )
+  // The endpoint's interpreter puts members in the order in which they are resolved, against the specification.
+  const read = (written: string | null): unknown => JSON.parse(written ?? 'null')
+  expect(read(byEndpoint), query.text).toEqual(read(expected))
   if (text === null) {
     return expected === null ? 'left' : 'left without need'
   }
@@ -109,7 +147,7 @@ describe('a compiled query', () => {
 function contextOf({ workspaceId, tokenId }: TestWorkspace): ApiContext {
   return {
     parts: api().parts,
-    settings: { progressStaleAfterMs: 120_000, retentionMs: 1, keepAliveMs: 1 },
+    settings: SETTINGS,
     actor: { workspaceId, tokenId, tokenName: 'test', role: 'admin', isTajo: true },
     isStillAuthenticated: () => Promise.resolve(true),
   }

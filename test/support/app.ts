@@ -53,6 +53,8 @@ export interface TestApiOptions {
   readonly maxRequests?: number
   /** Default: one of this process alone. */
   readonly bus?: Bus
+  /** Executions of a query before it is compiled. Default: none, or all where the suite is exhaustive. */
+  readonly interpretedFirst?: number
 }
 
 /** Long enough that no test sees one it does not ask for. */
@@ -86,7 +88,8 @@ export async function openApi(database: Database, options: TestApiOptions = {}):
     limits: { ...DEFAULT_LIMITS, hasIntrospection: true, allowedOrigins: [], ...options.limits },
     requestLimit: createMemoryRequestLimit({ maxRequests: options.maxRequests ?? 0, windowS: 10 }),
     // Both ways must answer alike: `npm test` compiles every query, `npm run test:exhaustive` none.
-    interpretedFirst: inject('isExhaustive') ? Number.POSITIVE_INFINITY : 0,
+    interpretedFirst:
+      options.interpretedFirst ?? (inject('isExhaustive') ? Number.POSITIVE_INFINITY : 0),
     commands: parts,
     settings: {
       progressStaleAfterMs: 120_000,

@@ -17,9 +17,11 @@ import {
   getVariableValues,
   Kind,
   type OperationDefinitionNode,
+  OperationTypeNode,
   visit,
 } from 'graphql'
 import { Execution } from './execution.ts'
+import type { KeptPlans, PlanSize } from './kept-plans.ts'
 import { planOperation } from './plan.ts'
 import type { ObjectPlan, PlanParts, QueryArguments } from './shapes.ts'
 
@@ -31,19 +33,20 @@ const MAX_COERCION_ERRORS = 50
 export class CompiledQuery {
   readonly #schema: GraphQLSchema
   readonly #operation: OperationDefinitionNode
-  readonly #fragments: Readonly<Record<string, FragmentDefinitionNode>>
-  readonly #conditions: readonly string[]
-  readonly #variants = new Map<string, ObjectPlan>()
+  readonly #shared: Shared
+  readonly #kept: KeptPlans
+  readonly #variants = new Map<string, { readonly plan: ObjectPlan; readonly size: PlanSize }>()
 
   constructor(
     schema: GraphQLSchema,
     operation: OperationDefinitionNode,
-    fragments: Readonly<Record<string, FragmentDefinitionNode>>,
+    shared: Shared,
+    kept: KeptPlans,
   ) {
+    this.#kept = kept
     this.#schema = schema
     this.#operation = operation
-    this.#fragments = fragments
-    this.#conditions = listConditions([operation, ...Object.values(fragments)])
+    this.#shared = shared
   }
 
   /** The JSON text of `data`; null: only an interpreter can answer. Never throws or rejects. */
@@ -59,65 +62,82 @@ export class CompiledQuery {
   }
 
   #planFor(variableValues: Record<string, unknown>): ObjectPlan | null {
-    const variant = this.#conditions.map((name) => String(variableValues[name])).join()
+    const conditions = pick(variableValues, this.#shared.conditions)
+    const variant = JSON.stringify(conditions)
     const known = this.#variants.get(variant)
-    if (known || this.#variants.size >= MAX_VARIANTS) {
-      return known ?? null
+    if (known) {
+      this.#kept.use(known.size)
+      return known.plan
     }
     const queryType = this.#schema.getQueryType()
+    if (!queryType || this.#variants.size >= MAX_VARIANTS) {
+      return null
+    }
+    const size: PlanSize = { fields: 0 }
     const parts: PlanParts = {
       schema: this.#schema,
       operation: this.#operation,
-      fragments: this.#fragments,
-      conditions: variableValues,
-      budget: { fields: 0 },
+      fragments: this.#shared.fragments,
+      conditions,
+      kept: this.#kept,
+      size,
     }
-    const made = queryType ? planOperation(parts, queryType) : null
-    if (made) {
-      this.#variants.set(variant, made)
+    const plan = planOperation(parts, queryType)
+    if (plan) {
+      this.#variants.set(variant, { plan, size })
+      this.#kept.keep(size, () => this.#variants.delete(variant))
     }
-    return made
+    return plan
   }
 }
 
-/** Null: it is no query, or none of that name is there. The document must be valid. */
+function pick(
+  variableValues: Readonly<Record<string, unknown>>,
+  names: readonly string[],
+): Record<string, unknown> {
+  return Object.fromEntries(
+    names.filter((name) => name in variableValues).map((name) => [name, variableValues[name]]),
+  )
+}
+
+/** Null: it is no query. The document must be valid, and the operation one of it. */
 export function compileQuery(
   schema: GraphQLSchema,
   document: DocumentNode,
-  operationName: string | null | undefined,
+  operation: OperationDefinitionNode,
+  kept: KeptPlans,
 ): CompiledQuery | null {
-  const operations: OperationDefinitionNode[] = []
-  const fragments: Record<string, FragmentDefinitionNode> = Object.create(null)
-  for (const definition of document.definitions) {
-    if (definition.kind === Kind.OPERATION_DEFINITION) {
-      operations.push(definition)
-    } else if (definition.kind === Kind.FRAGMENT_DEFINITION) {
-      fragments[definition.name.value] = definition
-    }
+  if (operation.operation !== OperationTypeNode.QUERY) {
+    return null
   }
-  const fitting = operations.filter(
-    ({ name }) => (operationName ?? null) === null || name?.value === operationName,
-  )
-  const [operation, ...others] = fitting
-  const isQuery = operation?.operation === 'query' && others.length === 0
-  return isQuery ? new CompiledQuery(schema, operation, fragments) : null
+  const shared = known.get(document) ?? readShared(document)
+  known.set(document, shared)
+  return new CompiledQuery(schema, operation, shared, kept)
 }
 
-/** The variables by which `@include` and `@skip` go. */
-function listConditions(
-  nodes: readonly (OperationDefinitionNode | FragmentDefinitionNode)[],
-): readonly string[] {
-  const names = new Set<string>()
-  for (const node of nodes) {
-    visit(node, {
-      Directive: (directive) => {
-        for (const { value } of directive.arguments ?? []) {
-          if (value.kind === Kind.VARIABLE) {
-            names.add(value.name.value)
-          }
+/** What the operations of a document have in common, so that many of them take no more than it does. */
+interface Shared {
+  readonly fragments: Readonly<Record<string, FragmentDefinitionNode>>
+  /** The variables by which `@include` and `@skip` go, in whichever operation. */
+  readonly conditions: readonly string[]
+}
+
+const known = new WeakMap<DocumentNode, Shared>()
+
+function readShared(document: DocumentNode): Shared {
+  const fragments: Record<string, FragmentDefinitionNode> = Object.create(null)
+  const conditions = new Set<string>()
+  visit(document, {
+    FragmentDefinition: (definition) => {
+      fragments[definition.name.value] = definition
+    },
+    Directive: (directive) => {
+      for (const { value } of directive.arguments ?? []) {
+        if (value.kind === Kind.VARIABLE) {
+          conditions.add(value.name.value)
         }
-      },
-    })
-  }
-  return [...names]
+      }
+    },
+  })
+  return { fragments, conditions: [...conditions] }
 }

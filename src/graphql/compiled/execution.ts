@@ -16,6 +16,7 @@ export class Execution implements Run {
   readonly context: unknown
   readonly #plan: ObjectPlan
   readonly #rootValue: unknown
+  readonly #signal: AbortSignal | undefined
   readonly #variableValues: Record<string, unknown>
   readonly #arguments = new Map<FieldPlan, Record<string, unknown>>()
   #pending = 0
@@ -26,6 +27,7 @@ export class Execution implements Run {
     this.#plan = plan
     this.context = args.contextValue
     this.#rootValue = args.rootValue
+    this.#signal = args.signal
     this.#variableValues = variableValues
   }
 
@@ -144,6 +146,11 @@ export class Execution implements Run {
 
   #fillHole(hole: Hole, given: unknown, write: (value: unknown) => Text): void {
     if (this.#isOver) {
+      return
+    }
+    // What is resolved at once is not interrupted, so that here is where it can have come too late.
+    if (this.#signal?.aborted) {
+      this.#leave()
       return
     }
     try {

@@ -35,7 +35,7 @@ function planField(
   nodes: readonly FieldNode[],
   type: GraphQLObjectType,
 ): ObjectPlan | null {
-  if (parts.budget.fields > MAX_FIELDS) {
+  if (parts.size.fields > MAX_FIELDS) {
     return null
   }
   const { schema, fragments, conditions } = parts
@@ -54,7 +54,11 @@ function makePlan(
       fields.push(field)
     }
   }
-  parts.budget.fields += fields.length
+  // What is merged into one field is read each time a field below it is prepared.
+  parts.kept.grow(
+    parts.size,
+    fields.reduce((places, { nodes }) => places + nodes.length, 0),
+  )
   return { type, fields }
 }
 

@@ -10,22 +10,25 @@ import type {
   OperationDefinitionNode,
   ResponsePath,
 } from 'graphql'
+import type { KeptPlans, PlanSize } from './kept-plans.ts'
 
 /** What an execution takes, as graphql-js names it. */
 export interface QueryArguments {
   readonly rootValue?: unknown
   readonly contextValue: unknown
   readonly variableValues: Readonly<Record<string, unknown>> | null | undefined
+  /** Once it is aborted nothing more is resolved, and there is no answer. */
+  readonly signal?: AbortSignal | undefined
 }
 
 export interface PlanParts {
   readonly schema: GraphQLSchema
   readonly operation: OperationDefinitionNode
   readonly fragments: Readonly<Record<string, FragmentDefinitionNode>>
-  /** The variables that the plan was made for: of them only those count by which fields are included. */
+  /** The variables by which fields are included, and no others: they are kept as long as the plan. */
   readonly conditions: Record<string, unknown>
-  /** Counted over the whole plan. */
-  readonly budget: { fields: number }
+  readonly kept: KeptPlans
+  readonly size: PlanSize
 }
 
 /** What is asked of an object of one type. */
