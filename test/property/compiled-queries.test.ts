@@ -57,7 +57,7 @@ async function interpretByEndpoint(args: ExecutionArgs): Promise<unknown> {
     commands: api().parts,
     settings: SETTINGS,
     limits,
-    subscriptions: countSubscriptions(limits),
+    subscriptions: countSubscriptions(limits, api().logger),
     hasGraphiql: false,
     interpretedFirst: Number.POSITIVE_INFINITY,
   })
