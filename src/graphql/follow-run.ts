@@ -180,8 +180,8 @@ class NewestProgress {
     this.#wakeUp.wake()
   }
 
-  /** True: it was woken. False: nothing happened for so long. */
-  wait(clock: Clock, forMs: number): Promise<boolean> {
-    return this.#wakeUp.wait(clock, forMs)
+  /** Until it is woken, or nothing happened for so long. */
+  async wait(clock: Clock, forMs: number): Promise<void> {
+    await this.#wakeUp.wait(clock, forMs)
   }
 }

@@ -12,8 +12,7 @@ import type { ExecutionResult } from 'graphql'
 import { isAsyncIterable } from 'graphql-yoga'
 import { WrittenResult } from './compiled-queries.ts'
 import type { GraphqlEndpoint, RequestFacts } from './graphql-endpoint.ts'
-import { bodyTooLarge, boundBody, giveBody, readBody } from './request-body.ts'
-import { respondError } from './respond.ts'
+import { boundBody, giveBody, receiveBody } from './request-body.ts'
 
 export async function answer(
   parts: {
@@ -29,14 +28,8 @@ export async function answer(
     await endpoint.handle(boundBody(request, maxBodyBytes), response, facts)
     return
   }
-  const body = await readBody(request, maxBodyBytes)
-  if (body === 'broken off') {
-    // Its client has gone, which is no error of ours.
-    return
-  }
-  if (body === 'too large') {
-    response.setHeader('connection', 'close')
-    respondError(response, 413, bodyTooLarge(maxBodyBytes))
+  const body = await receiveBody(request, response, maxBodyBytes)
+  if (body === null) {
     return
   }
   const result = await execute(endpoint, facts, body)

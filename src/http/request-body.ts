@@ -1,7 +1,8 @@
 /** Bounds what a request may send. */
-import type { IncomingMessage } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import { GraphQLError } from 'graphql'
+import { respondError } from './respond.ts'
 
 export function bodyTooLarge(maxBytes: number): {
   readonly code: string
@@ -23,8 +24,22 @@ export function boundBody(request: IncomingMessage, maxBytes: number): IncomingM
   return Object.assign(request, { body: new BoundBody(request, maxBytes) })
 }
 
+/** The whole body. Null: it is too large, and that was answered; or its client has gone, which is no error of ours. */
+export async function receiveBody(
+  request: IncomingMessage,
+  response: ServerResponse,
+  maxBytes: number,
+): Promise<Buffer | null> {
+  const body = await readBody(request, maxBytes)
+  if (body === 'too large') {
+    response.setHeader('connection', 'close')
+    respondError(response, 413, bodyTooLarge(maxBytes))
+  }
+  return typeof body === 'string' ? null : body
+}
+
 /** The whole body; or why there is none. One that is larger than the limit is not read to its end. */
-export async function readBody(
+async function readBody(
   request: IncomingMessage,
   maxBytes: number,
 ): Promise<Buffer | 'too large' | 'broken off'> {

@@ -41,7 +41,7 @@ import {
   ORIGIN_REFUSED,
   PREFLIGHT_NEEDED,
 } from './preflight.ts'
-import { bodyTooLarge, boundBody, isDeclaredTooLarge } from './request-body.ts'
+import { bodyTooLarge, isDeclaredTooLarge } from './request-body.ts'
 import { describeTooManyRequests } from './request-rate.ts'
 import { respondError } from './respond.ts'
 import { SharedStreams } from './shared-streams.ts'
@@ -215,7 +215,7 @@ async function respondTo(
   } else {
     response.setHeader('cache-control', 'no-store')
     if (isStreamRequest(request)) {
-      await shared.respond(boundBody(request, maxBodyBytes), response, facts)
+      await shared.respond(request, response, facts)
     } else {
       await answer({ endpoint, maxBodyBytes, facts }, request, response)
     }

@@ -15,10 +15,12 @@ import { InvariantError } from '../runtime/assert.ts'
 import { sha256 } from '../runtime/hash.ts'
 import type { SubscriptionCounts } from './count-subscriptions.ts'
 import type { GraphqlEndpoint, RequestFacts } from './graphql-endpoint.ts'
+import type { ApiLimits } from './limits.ts'
+import { giveBody, receiveBody } from './request-body.ts'
 import { type Member, SharedStream, type Subscribed } from './shared-stream.ts'
 import { StreamClient } from './stream-client.ts'
 import { encodeEvent } from './stream-event.ts'
-import { isShared, isStreamRequest, readStreamParams, type StreamParams } from './stream-request.ts'
+import { isShared, readStreamParams, type StreamParams } from './stream-request.ts'
 import { TokenWatch } from './token-watch.ts'
 
 export interface SharedStreamsOptions {
@@ -26,6 +28,7 @@ export interface SharedStreamsOptions {
   readonly commands: CommandContext
   readonly settings: ApiSettings
   readonly subscriptions: SubscriptionCounts
+  readonly limits: Pick<ApiLimits, 'maxBodyBytes'>
 }
 
 type Enveloped = ReturnType<GraphqlEndpoint['getEnveloped']>
@@ -49,16 +52,20 @@ export class SharedStreams {
     this.#tokens = new TokenWatch(options.commands, options.settings.keepAliveMs)
   }
 
-  /** Answers a request of a person whose token holds. What it leaves to the endpoint has its body still. */
+  /** Answers a request for a stream of a person whose token holds. */
   async respond(
     request: IncomingMessage,
     response: ServerResponse,
     facts: RequestFacts & { readonly actor: Actor },
   ): Promise<void> {
-    const answerAlone = async () => {
-      await this.#options.endpoint.handle(request, response, facts)
+    const body = await receiveBody(request, response, this.#options.limits.maxBodyBytes)
+    if (body === null) {
+      return
     }
-    const asked = isStreamRequest(request) ? await this.#read(request, facts) : null
+    const answerAlone = async () => {
+      await this.#options.endpoint.handle(giveBody(request, body), response, facts)
+    }
+    const asked = await this.#read(body, facts)
     const key = asked && keyOf(asked, facts.actor)
     const { subscriptions } = this.#options
     const endCount = key && subscriptions.take(facts.actor.tokenId)
@@ -74,8 +81,8 @@ export class SharedStreams {
   }
 
   /** Null: it is nothing that is shared, or the endpoint has to say what is wrong with it. */
-  async #read(request: IncomingMessage, facts: RequestFacts): Promise<Asked | null> {
-    const params = await readStreamParams(request)
+  async #read(body: Buffer, facts: RequestFacts): Promise<Asked | null> {
+    const params = readStreamParams(body)
     if (params === null) {
       return null
     }

@@ -1,4 +1,4 @@
-/** What a request for a stream of server-sent events asks for, and its body for whoever answers it in another way. */
+/** What a request for a stream of server-sent events asks for. */
 import type { IncomingMessage } from 'node:http'
 import { type DocumentNode, getOperationAST, Kind } from 'graphql'
 import { SHARED_SUBSCRIPTIONS } from '../graphql/sharing.ts'
@@ -21,19 +21,6 @@ export function isStreamRequest({ method, headers }: IncomingMessage): boolean {
   )
 }
 
-/**
- * Reads the body, and puts it back. Null: it is not what {@link StreamParams} says, or could not be read;
- * whoever reads it after this meets the same error.
- */
-export async function readStreamParams(
-  request: IncomingMessage & { body?: AsyncIterable<Buffer> },
-): Promise<StreamParams | null> {
-  const body = new ReadBody()
-  await body.readFrom(request.body ?? request)
-  Object.assign(request, { body })
-  return body.isWhole ? parseParams(body.chunks) : null
-}
-
 /** Whether the operation is one that many clients can share. */
 export function isShared(document: DocumentNode, operationName: string | undefined): boolean {
   const operation = getOperationAST(document, operationName)
@@ -46,10 +33,11 @@ export function isShared(document: DocumentNode, operationName: string | undefin
   )
 }
 
-function parseParams(chunks: readonly Buffer[]): StreamParams | null {
+/** Null: it is not what {@link StreamParams} says. */
+export function readStreamParams(body: Buffer): StreamParams | null {
   let value: unknown
   try {
-    value = JSON.parse(Buffer.concat(chunks).toString('utf8'))
+    value = JSON.parse(body.toString('utf8'))
   } catch {
     return null
   }
@@ -72,29 +60,4 @@ function parseParams(chunks: readonly Buffer[]): StreamParams | null {
 
 function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
-/** A body that was read, and can be read again, with the error that reading ended with. */
-class ReadBody implements AsyncIterable<Buffer> {
-  readonly chunks: Buffer[] = []
-  isWhole = false
-  #error: unknown = null
-
-  async readFrom(body: AsyncIterable<Buffer>): Promise<void> {
-    try {
-      for await (const chunk of body) {
-        this.chunks.push(chunk)
-      }
-      this.isWhole = true
-    } catch (error) {
-      this.#error = error
-    }
-  }
-
-  async *[Symbol.asyncIterator](): AsyncGenerator<Buffer, void, undefined> {
-    yield* this.chunks
-    if (!this.isWhole) {
-      throw this.#error
-    }
-  }
 }

@@ -243,6 +243,14 @@ describe.each(ENGINE_DATABASE_KINDS)('the breaker on %s', (kind) => {
       expect(await stage().read(sync)).toMatchObject(trippedBy(runId))
     })
 
+    it('is not asked where recovery closes a test of the draft, however many runs have failed (I23)', async () => {
+      const { sync, runId } = await seedGone(5)
+      await database().rows(sql`update run set cause = 'test' where id = ${runId}`)
+      await recover(runId)
+      expect((await stage().runsOf(sync)).at(-1)).toMatchObject({ code: 'stale_job_swept' })
+      expect(await stage().read(sync)).toMatchObject(UNTRIPPED)
+    })
+
     it('pauses a sync whose fifth failed run is swept, and queues no other', async () => {
       const { sync, runId } = await seedGone(4)
       await sweep()

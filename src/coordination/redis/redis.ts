@@ -56,7 +56,7 @@ export async function connectRedis(options: RedisCoordinationOptions): Promise<R
   watch.start()
   return {
     leases: createRedisLeases(commands, clock),
-    limitRequests: (settings) => createRedisRequestLimit(settings, commands, clock),
+    limitRequests: (settings) => createRedisRequestLimit(settings, commands, { clock, logger }),
     bus: createRedisBus({ publisher: commands, subscriptions, logger }),
     isReachable: async () => {
       try {

@@ -7,6 +7,7 @@
 import type { Redis } from 'ioredis'
 import { RateLimiterMemory, RateLimiterRedis } from 'rate-limiter-flexible'
 import type { Clock } from '../../runtime/clock.ts'
+import type { Logger } from '../../runtime/logger.ts'
 import { readTaken } from '../read-taken.ts'
 import type { RequestLimit, RequestLimitSettings } from '../request-limit.ts'
 import { isReady } from './connection.ts'
@@ -19,7 +20,7 @@ const APART_MS = 5_000
 export function createRedisRequestLimit(
   settings: RequestLimitSettings,
   client: Redis,
-  clock: Clock,
+  { clock, logger }: { readonly clock: Clock; readonly logger: Logger },
 ): RequestLimit {
   const { maxRequests, windowS } = settings
   const given = { points: maxRequests, duration: windowS, keyPrefix: 'requests' }
@@ -40,7 +41,8 @@ export function createRedisRequestLimit(
     })
     try {
       return await Promise.race([readTaken(shared.consume(caller)), late])
-    } catch {
+    } catch (error) {
+      logger.warn('request_limit.apart', { forMs: APART_MS }, error)
       apartUntilMs = clock.monotonicMs() + APART_MS
       return await readTaken(own.consume(caller))
     } finally {
