@@ -44,7 +44,7 @@ module.exports = {
       name: 'connectors-by-contract',
       severity: 'error',
       from: { path: '^src/(engine|watch|commands)/' },
-      to: { path: '^src/connectors/', pathNot: '^src/connectors/(source|destination|registry)\\.ts$' },
+      to: { path: '^src/connectors/', pathNot: '^src/connectors/(connector|source|destination|registry)\\.ts$' },
     },
     {
       name: 'coordination-by-contract',

@@ -6,7 +6,8 @@
  * no question of the configuration: that may change at any time, and each run asks it.
  */
 
-import { ConnectorError, type SourceConnector } from '../connectors/source.ts'
+import { ConnectorError } from '../connectors/connector.ts'
+import type { SourceConnector } from '../connectors/source.ts'
 import { MAX_BREAKER_THRESHOLD } from '../domain/breaker.ts'
 import { isUuid } from '../domain/ids.ts'
 import { isJsonObject, type JsonObject, type JsonValue } from '../domain/json.ts'

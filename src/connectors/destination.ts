@@ -8,6 +8,8 @@
 import type { z } from 'zod'
 import type { DeliveryClass, Outcome } from '../domain/delivery.ts'
 import type { JsonObject } from '../domain/json.ts'
+import type { Turn } from './call-gate.ts'
+import type { Connector, OpenConnection } from './connector.ts'
 
 export interface OutgoingRecord {
   /** 64 hexadecimal characters; the same for every try of the same write. */
@@ -115,29 +117,45 @@ export interface DestinationWriter {
   identityOf(fields: JsonObject): string | null
   /** Why the record cannot be sent at all (too large, identity missing), or null. */
   describeUnsendable(record: Pick<OutgoingRecord, 'fields' | 'json'>): string | null
+  /**
+   * Takes what one call of so many records costs of the connection's rate, or says how long to wait first. Asked
+   * before the call's intent is reserved: what is reserved has to be sent at once.
+   */
+  takeTurn(records: number): Promise<Turn>
   /** Rejects only when nothing was sent: with what `beforeSend` threw, or with the signal's reason. */
   deliver(call: DeliveryCall): Promise<DeliveryAnswer>
   close(): Promise<void>
 }
 
-export interface OpenDestination {
-  /** As validated by `connectionConfig`. */
-  readonly config: JsonObject
-  readonly credentials: JsonObject
+export interface OpenDestination extends OpenConnection {
   readonly object: string
   /** As validated by `objectOptions`. */
   readonly options: JsonObject
-  readonly signal: AbortSignal
 }
 
-export interface DestinationConnector {
-  readonly type: string
-  readonly connectionConfig: z.ZodType<JsonObject>
-  readonly credentials: z.ZodType<JsonObject>
+export const FIELD_TYPES = ['text', 'number', 'boolean', 'date', 'list', 'object'] as const
+export type FieldType = (typeof FIELD_TYPES)[number]
+
+/** A field that the destination knows. */
+export interface DestinationField {
+  /** As a mapping names it; a dotted path. */
+  readonly name: string
+  /** What it takes; null: anything. */
+  readonly types: readonly FieldType[] | null
+  /** Whether no record can do without it. */
+  readonly isRequired: boolean
+}
+
+export interface DestinationConnector extends Connector {
   readonly objectOptions: z.ZodType<JsonObject>
   /** Longest that one call may take under these options, in milliseconds. Told without opening anything. */
   requestDeadlineMs(objectOptions: JsonObject): number
   /** What is wrong with the object's name, as one sentence, or null. Called when a sync is saved. */
   describeObjectProblem(object: string): string | null
+  /**
+   * The fields that the object has, and all of them; null: it takes any. Asks the other system. Throws
+   * {@link ConnectorError}, also when there is no such object.
+   */
+  listFields(request: OpenDestination): Promise<readonly DestinationField[] | null>
   open(request: OpenDestination): Promise<DestinationWriter>
 }

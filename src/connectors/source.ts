@@ -3,25 +3,12 @@
  *
  * Invariants: a cursor is opaque to everybody but its source, and stable: reading the range between
  * two cursors again returns the records that lie there now. A page of an end is never returned for a
- * read that did not finish: what cannot be read throws {@link ConnectorError}.
+ * read that did not finish: what cannot be read throws ConnectorError.
  */
 import type { z } from 'zod'
-import type { FailureCode } from '../domain/failure.ts'
 import type { JsonObject } from '../domain/json.ts'
 import type { SourceRecord } from '../domain/page.ts'
-import { WordedError } from '../runtime/worded-error.ts'
-
-/** A read or write that failed as a whole, classified once, here at the seam. */
-export class ConnectorError extends WordedError {
-  override readonly name = 'ConnectorError'
-  readonly code: FailureCode
-
-  /** `message`: technical detail that a person may see; no personal data, no secrets. */
-  constructor(code: FailureCode, message: string, options?: ErrorOptions) {
-    super(message, options)
-    this.code = code
-  }
-}
+import type { Connector, OpenConnection } from './connector.ts'
 
 export interface ReadRequest {
   /** Where to read from; null: the beginning. */
@@ -53,24 +40,18 @@ export interface SourceReader {
   readPage(request: ReadRequest): Promise<ReadResult>
   /** Records in the whole stream, where the source can tell cheaply. */
   readonly totalRecords: number | null
+  /** The names of the fields that the stream's records have; null: the source cannot tell. Throws {@link ConnectorError}. */
+  listFields(): Promise<readonly string[] | null>
   close(): Promise<void>
 }
 
-export interface OpenSource {
-  /** As validated by `connectionConfig`. */
-  readonly config: JsonObject
-  readonly credentials: JsonObject
+export interface OpenSource extends OpenConnection {
   readonly stream: string
   /** As validated by `streamOptions`. */
   readonly options: JsonObject
-  readonly signal: AbortSignal
 }
 
-export interface SourceConnector {
-  readonly type: string
-  /** Shape of a connection's public settings. */
-  readonly connectionConfig: z.ZodType<JsonObject>
-  readonly credentials: z.ZodType<JsonObject>
+export interface SourceConnector extends Connector {
   readonly streamOptions: z.ZodType<JsonObject>
   /**
    * What is wrong with the stream, as one sentence, or null. Called when a sync is saved. `options`:
@@ -79,7 +60,8 @@ export interface SourceConnector {
   describeStreamProblem(stream: string, options: JsonObject): Promise<string | null>
   /**
    * The names of the fields that the stream's records have, so that a mapping that reads another one is
-   * refused when it is saved; null: the source cannot tell. Asked after no problem was found.
+   * refused when it is saved; null: the source cannot tell without asking somebody, and then its reader can. Asked
+   * after no problem was found.
    */
   listFields(stream: string, options: JsonObject): Promise<readonly string[] | null>
   open(request: OpenSource): Promise<SourceReader>

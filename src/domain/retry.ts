@@ -61,9 +61,9 @@ export function decideAfterInterruption(
 }
 
 /** Tries of one call inside an attempt, the first one counted. */
-const MAX_CALL_TRIES = 4
+export const MAX_CALL_TRIES = 4
 /** The longest wait between two tries that is sat out inside an attempt. */
-const MAX_WAIT_INSIDE_ATTEMPT_MS = 60_000
+export const MAX_WAIT_INSIDE_ATTEMPT_MS = 60_000
 const FIRST_CALL_WAIT_MS = 500
 
 /**

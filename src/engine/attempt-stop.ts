@@ -3,7 +3,7 @@
  * place (attempt.ts).
  */
 
-import { ConnectorError } from '../connectors/source.ts'
+import { ConnectorError } from '../connectors/connector.ts'
 import { CoordinationUnavailableError } from '../coordination/lease.ts'
 import { type Failure, failure, type Step } from '../domain/failure.ts'
 import { decideStop, type SyncStatus } from '../domain/sync.ts'

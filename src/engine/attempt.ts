@@ -23,7 +23,8 @@ import type { Sealer } from '../runtime/seal.ts'
 import type { BreakerSettings } from '../store/breaker.ts'
 import { listConfirmedKeys, listDeliveredKeys } from '../store/confirmed-keys.ts'
 import type { Database } from '../store/database.ts'
-import { hasHeldRecords } from '../store/pages.ts'
+import { hasLeftIntents } from '../store/left-intents.ts'
+import { hasHeldRecords, type ListedPage, listOpenPages } from '../store/pages.ts'
 import { countSetAside } from '../store/quarantine.ts'
 import { isRereading } from '../store/rereadings.ts'
 import type { RunHolder } from '../store/run-ends.ts'
@@ -34,7 +35,8 @@ import { ConfirmedWrites, MAX_CONFIRMED } from './confirmed-writes.ts'
 import { endRun, type RunEnd } from './end-run.ts'
 import type { FaultHook } from './fault-points.ts'
 import { LeaseKeeper } from './lease-keeper.ts'
-import { type OpenConnectors, openConnectors } from './open-connectors.ts'
+import { LeftIntents } from './left-intents.ts'
+import { findEnds, type OpenConnectors, openConnectors } from './open-connectors.ts'
 import { PageLoop } from './page-loop.ts'
 import { ProgressPublisher } from './progress-publisher.ts'
 import { Quarantine } from './quarantine.ts'
@@ -139,11 +141,16 @@ async function reachEnd(parts: AttemptParts, context: AttemptContext): Promise<R
       return { kind: 'tested', records: await runTest(parts, context, claimed.testLimit) }
     }
     const config = checkStanding(claimed)
-    await lease.take()
-    await parts.faults('afterLease', claimed.runId)
     const { signal } = context
+    const { workspaceId } = claimed
+    const finding = findEnds(parts.database, workspaceId, config)
+    // Thrown below, once the lease is taken: nobody may give it back while it is being taken.
+    finding.catch(() => undefined)
+    await lease.take()
+    const ends = await finding
+    await parts.faults('afterLease', claimed.runId)
     connectors = await unlessStopped(signal, () =>
-      openConnectors({ ...parts, workspaceId: claimed.workspaceId, config, signal }),
+      openConnectors({ ...parts, workspaceId, config, ends, signal }),
     )
     const totals = await createPageLoop(parts, context, { config, connectors }).then((loop) =>
       loop.run(claimed.reached),
@@ -167,8 +174,9 @@ async function runTest(
   const { workspaceId, syncId } = claimed
   assert(claimed.config !== null, 'A test run has a version.')
   const config = readSyncConfig(claimed.config)
+  const ends = await findEnds(parts.database, workspaceId, config)
   const connectors = await unlessStopped(signal, () =>
-    openConnectors({ ...parts, workspaceId, config, signal }),
+    openConnectors({ ...parts, workspaceId, config, ends, signal }),
   )
   try {
     const mapping = compileVersion(config)
@@ -203,22 +211,21 @@ async function createPageLoop(
   const { writer } = connectors
   const connectionId = config.destinationConnectionId
   const confirmed = await findConfirmed(parts, claimed.syncId, writer)
-  const leftIntents = await settleLeft({
-    ...{ ...parts, writer, confirmed, holder, signal, connectionId },
-  })
   const { totalRecords } = connectors.reader
-  if (totalRecords !== null) {
-    await setTotalRecords(parts.database, holder, totalRecords)
-  }
   // Side by side: somebody may be waiting for the run to begin.
-  const [held, quarantine, rereads] = await Promise.all([
-    hasHeldRecords(parts.database, claimed.syncId),
-    createQuarantine(parts, claimed.syncId, config),
-    isRereading(parts.database, claimed.syncId),
+  const [isAnyLeft, found] = await Promise.all([
+    hasLeftIntents(parts.database, holder),
+    findBeginning(parts, claimed, config),
+    totalRecords === null ? null : setTotalRecords(parts.database, holder, totalRecords),
   ])
-  let isAnyHeld = held
+  const settling = { ...parts, writer, confirmed, holder, signal, connectionId }
+  const leftIntents = isAnyLeft ? await settleLeft(settling) : new LeftIntents([], 0)
+  // What was settled may be rejected, and set aside.
+  const beginning = isAnyLeft ? await findBeginning(parts, claimed, config) : found
+  let { isAnyHeld } = beginning
   return new PageLoop({
     ...parts,
+    ...beginning,
     reader: connectors.reader,
     writer,
     confirmed,
@@ -228,14 +235,12 @@ async function createPageLoop(
     lease,
     publisher,
     leftIntents,
-    quarantine,
     silence: new Silence(),
     signal,
     retentionMs: parts.settings.retentionMs,
     runId: claimed.runId,
     connectionId,
     endsOnBrokenRecord: config.onBrokenRecord === 'FAIL',
-    isRereading: rereads,
     hasHeldRecords: () => isAnyHeld,
     noteHeldRecords: () => {
       isAnyHeld = true
@@ -244,6 +249,29 @@ async function createPageLoop(
     firstSends: claimed.firstSends,
     firstSendsRejected: claimed.firstSendsRejected,
   })
+}
+
+interface Beginning {
+  readonly isAnyHeld: boolean
+  readonly isRereading: boolean
+  readonly quarantine: Quarantine
+  readonly openPages: readonly ListedPage[]
+}
+
+/** What earlier runs left that decides how this one begins. */
+async function findBeginning(
+  parts: AttemptParts,
+  { runId, syncId }: ClaimedRun,
+  config: SyncConfig,
+): Promise<Beginning> {
+  const { database } = parts
+  const [isAnyHeld, isReread, quarantine, openPages] = await Promise.all([
+    hasHeldRecords(database, syncId),
+    isRereading(database, syncId),
+    createQuarantine(parts, syncId, config),
+    listOpenPages(database, { syncId, runId }),
+  ])
+  return { isAnyHeld, isRereading: isReread, quarantine, openPages }
 }
 
 /** Throws an attempt's stop. */

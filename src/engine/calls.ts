@@ -27,6 +27,7 @@ import type { LeaseKeeper } from './lease-keeper.ts'
 import { askForWrites } from './look-up.ts'
 import type { SendableRecord } from './prepare-page.ts'
 import { scrubAnswer, scrubError, scrubOutcomes } from './scrub-answers.ts'
+import { waitForTurn } from './turns.ts'
 
 export interface CallContext extends ImportContext {
   readonly writer: DestinationWriter
@@ -104,7 +105,7 @@ export class Calls {
   async #make(records: readonly SendableRecord[]): Promise<CallAnswer> {
     const { faults, runId } = this.#context
     if (this.#isUsed) {
-      await this.#renew()
+      await this.#renew(records.length)
     }
     this.#isUsed = true
     this.#isUnderWay = true
@@ -167,10 +168,11 @@ export class Calls {
     }
   }
 
-  async #renew(): Promise<void> {
+  async #renew(records: number): Promise<void> {
     const { database, writer, clock, ids, holder } = this.#context
     const { imports } = writer
     for (;;) {
+      await waitForTurn(this.#context, records)
       const reservedAtMs = clock.monotonicMs()
       const newImport = imports ? { tag: ids.next(), object: imports.object } : null
       const quietMs = quietMsOf(writer)

@@ -40,6 +40,7 @@ import {
   toChunk,
   waitForQuiet,
 } from './send-records.ts'
+import { waitForTurn } from './turns.ts'
 
 export interface PageDeliveryContext extends DeliveryContext {
   readonly quarantine: Quarantine
@@ -85,6 +86,9 @@ export async function deliverPage(
     isOneCall(allowed, context.writer.maxRecordsPerCall) &&
     findOvertaken(page.records, allowed).every(({ kind }) => kind === 'sendable') &&
     !isAnyNotSentAgain(context, page)
+  if (reservesAtOnce) {
+    await waitForTurn(context, allowed.length)
+  }
   const chunk = reservesAtOnce ? toChunk(context, allowed) : null
   const reservedAtMs = context.clock.monotonicMs()
   const opened = await reserveOrDrop(context, chunk?.intentId ?? null, () =>

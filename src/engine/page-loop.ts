@@ -14,7 +14,7 @@ import type { EndOfRun } from '../domain/run.ts'
 import type { SyncConfig } from '../domain/sync.ts'
 import { assert } from '../runtime/assert.ts'
 import type { Sealer } from '../runtime/seal.ts'
-import { findOpenPage, listOpenPages, type OpenPage } from '../store/pages.ts'
+import { findOpenPage, type ListedPage, type OpenPage } from '../store/pages.ts'
 import { endRereading } from '../store/rereadings.ts'
 import { atStep, stopForPeople, unlessStopped } from './attempt-stop.ts'
 import {
@@ -35,6 +35,8 @@ export interface PageLoopContext extends PageDeliveryContext {
   readonly sealer: Sealer
   readonly hash: Hash
   readonly publisher: ProgressPublisher
+  /** Of the sync, oldest first, as the attempt finds them. */
+  readonly openPages: readonly ListedPage[]
   /** The run's books and sends as recorded by its earlier attempts. */
   readonly counters: Counters
   readonly firstSends: number
@@ -57,12 +59,13 @@ export class PageLoop {
   /** The page that is being read. */
   #ahead: Ahead = Promise.resolve({ source: null })
   /** The pages that were open when the attempt began. */
-  #openPages: ReadonlySet<string> = new Set()
+  readonly #openPages: ReadonlySet<string>
   /** The pages that this attempt has been through; only those that were open before are asked for. */
   readonly #deliveredPages = new Set<string>()
 
   constructor(context: PageLoopContext) {
     this.#context = context
+    this.#openPages = new Set(context.openPages.map((page) => page.pageDigest))
     this.#counters = context.counters
     this.#firstSends = context.firstSends
     this.#firstSendsRejected = context.firstSendsRejected
@@ -117,19 +120,17 @@ export class PageLoop {
   async #runOpenPages(
     reached: string | null,
   ): Promise<{ readonly onward: string | null; readonly doubtful: readonly string[] }> {
-    const { database, holder } = this.#context
+    const { openPages } = this.#context
     const doubtful: string[] = []
     let onward = reached
-    const pages = await listOpenPages(database, holder)
-    this.#openPages = new Set(pages.map((page) => page.pageDigest))
-    for (const [index, { pageDigest, isCounted }] of pages.entries()) {
+    for (const [index, { pageDigest, isCounted }] of openPages.entries()) {
       if (isCounted) {
         continue
       }
       this.#checkSignal()
       const stored = await this.#findOpen(pageDigest)
       assert(stored !== null, 'An open page stays until its sync closes it.')
-      const hasLater = index < pages.length - 1
+      const hasLater = index < openPages.length - 1
       const source = await this.#readAgain(stored, stored.isPassed || hasLater)
       if (source.remembered?.isGone && this.#isAnyInDoubt(source)) {
         doubtful.push(pageDigest)

@@ -5,8 +5,9 @@
  * Invariants: nothing here throws, because the answer would be lost with its words; what is examined for one answer
  * is bounded (MAX_EXAMINED), because the lease is not renewed meanwhile.
  */
+
+import { ConnectorError } from '../connectors/connector.ts'
 import type { DeliveryAnswer } from '../connectors/destination.ts'
-import { ConnectorError } from '../connectors/source.ts'
 import type { Outcome } from '../domain/delivery.ts'
 import type { JsonObject } from '../domain/json.ts'
 import { type Effort, scrubValues } from '../domain/scrub-values.ts'

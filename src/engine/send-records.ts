@@ -20,6 +20,7 @@ import { waitForOpenImport } from './imports.ts'
 import type { LeftIntents } from './left-intents.ts'
 import type { SendableRecord } from './prepare-page.ts'
 import { reserveOrDrop } from './record-answer.ts'
+import { waitForTurn } from './turns.ts'
 
 export interface DeliveryContext extends ChunkContext {
   readonly holder: RunHolder
@@ -107,6 +108,7 @@ async function reserveRecords(
 ): Promise<ReservedIntent> {
   const { database, holder, clock, writer } = context
   for (;;) {
+    await waitForTurn(context, records.length)
     const reservedAtMs = clock.monotonicMs()
     const chunk = toChunk(context, records)
     const reserved = await reserveOrDrop(context, chunk.intentId, () =>

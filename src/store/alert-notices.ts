@@ -112,8 +112,8 @@ export async function postponeNotice(
   const remaining = options.remaining && JSON.stringify(options.remaining)
   const rows = await db.rows(sql`/* alert-notices.postponeNotice */
     update alert_notice
-    set due_at = now() + ${waitMs}::float8 * interval '1 millisecond',
-        claimed_until = case when ${mayHaveArrived}::boolean then now() end,
+    set due_at = date_trunc('milliseconds', now() + ${waitMs}::float8 * interval '1 millisecond'),
+        claimed_until = case when ${mayHaveArrived}::boolean then date_trunc('milliseconds', now()) end,
         remaining = coalesce(${remaining}::text::jsonb, remaining), last_error = ${reason}
     where id = ${claim.id}::uuid and tries = ${claim.tries}::integer
       and sent_at is null and given_up_at is null
@@ -160,7 +160,8 @@ export async function serveChannel(db: Handle, channel: AlertChannel): Promise<n
     ),
     revived as (
       update alert_notice as notice
-      set given_up_at = null, tries = 0, created_at = now(), due_at = now()
+      set given_up_at = null, tries = 0, created_at = now(),
+          due_at = date_trunc('milliseconds', now())
       from alert, served
       where served.since > now() - interval '1 second' and notice.channel = ${channel} and notice.event = 'opened'
         and notice.given_up_at is not null and alert.id = notice.alert_id

@@ -93,3 +93,22 @@ export async function markConnected(
     .set({ sealedCredentials, disconnectedAt: null, updatedAt: sql`now()` })
     .where(eq(connection.id, id))
 }
+
+/** Gives a connection the credentials that its own were renewed to. False: it has others by now. */
+export async function replaceCredentials(
+  handle: Handle,
+  change: { readonly id: string; readonly before: string | null; readonly after: string },
+): Promise<boolean> {
+  const replaced = await handle.orm
+    .update(connection)
+    .set({ sealedCredentials: change.after, updatedAt: sql`now()` })
+    .where(
+      and(
+        eq(connection.id, change.id),
+        sql`${connection.sealedCredentials} is not distinct from ${change.before}`,
+        sql`${connection.disconnectedAt} is null`,
+      ),
+    )
+    .returning({ id: connection.id })
+  return replaced.length > 0
+}

@@ -42,6 +42,14 @@ export async function alignLeftIntents(
       and (${isLost} or delivery_class <> ${aligned})`)
 }
 
+/** Whether earlier epochs of the sync left any. Asked after the claim raised the fence, as a statement of its own. */
+export async function hasLeftIntents(db: Handle, holder: LedgerHolder): Promise<boolean> {
+  const [row] = await db.rows<{ isAny: boolean }>(sql`/* leftIntents.hasLeftIntents */
+    select exists (select from delivery_intent
+                   where sync_id = ${holder.syncId} and epoch < ${holder.epoch}) as "isAny"`)
+  return row?.isAny ?? false
+}
+
 /** An intent that an earlier epoch left behind: in flight once, in doubt now. */
 export type LeftIntent = {
   readonly id: string

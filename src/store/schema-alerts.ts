@@ -79,7 +79,8 @@ export const alertNotice = pgTable(
     channel: text('channel').$type<AlertChannel>().notNull(),
     /** Tries begun so far. */
     tries: integer('tries').notNull().default(0),
-    dueAt: instant('due_at').notNull().defaultNow(),
+    // Rounded up, it would not be due yet when it is looked for at once.
+    dueAt: instant('due_at').notNull().default(sql`date_trunc('milliseconds', now())`),
     /** A process is at it until then; a later one knows that it died on the way. */
     claimedUntil: instant('claimed_until'),
     sentAt: instant('sent_at'),

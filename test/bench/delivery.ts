@@ -24,6 +24,7 @@ import { createFileSource } from '../../src/connectors/sources/file/file-source.
 import { canonicalJson } from '../../src/domain/json.ts'
 import { compileMapping } from '../../src/domain/mapping.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
+import { openConnection } from '../support/open-connection.ts'
 import {
   createWorkspaceToken,
   type StartedProcess,
@@ -159,18 +160,17 @@ async function timeBareLoop(bench: Bench, stream: string): Promise<number> {
   const destination = createHttpDestination({ client: createHttpClient({ clock: systemClock }) })
   const startedAt = performance.now()
   const reader = await source.open({
-    config: {},
-    credentials: {},
+    ...openConnection({ signal }),
     stream,
     options: source.streamOptions.parse(STREAM_OPTIONS),
-    signal,
   })
   const writer = await destination.open({
-    config: destination.connectionConfig.parse({ baseUrl: bench.url }),
-    credentials: {},
+    ...openConnection({
+      config: destination.connectionConfig.parse({ baseUrl: bench.url }),
+      signal,
+    }),
     object: '/contacts',
     options: destination.objectOptions.parse(OPTIONS),
-    signal,
   })
   let from: string | null = null
   let n = 0

@@ -3,6 +3,7 @@ import { afterAll, afterEach, beforeEach, expect, it } from 'vitest'
 import { createHttpDestination } from '../../src/connectors/destinations/http-destination.ts'
 import { createHttpClient } from '../../src/connectors/http-client.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
+import { openConnection } from '../support/open-connection.ts'
 import {
   type RecordingDestination,
   startRecordingDestination,
@@ -25,11 +26,9 @@ it.each([
   'three calls of class %s, one after the other, take %i connections',
   async (deliveryClass, taken) => {
     const writer = await connector.open({
-      config: { baseUrl: standIn.url },
-      credentials: {},
+      ...openConnection({ config: { baseUrl: standIn.url } }),
       object: '/contacts',
       options: connector.objectOptions.parse({ deliveryClass }),
-      signal: new AbortController().signal,
     })
     for (const record of outgoingRecords(3)) {
       await deliver(writer, [record])

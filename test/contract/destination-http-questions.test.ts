@@ -6,6 +6,7 @@ import { createHttpClient } from '../../src/connectors/http-client.ts'
 import type { JsonObject } from '../../src/domain/json.ts'
 import { assert } from '../../src/runtime/assert.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
+import { openConnection } from '../support/open-connection.ts'
 import {
   type Reaction,
   type RecordingDestination,
@@ -56,11 +57,12 @@ describe('an http destination that can be asked', () => {
 
   const open = (options: JsonObject): Promise<DestinationWriter> =>
     connector.open({
-      config: { baseUrl: `${standIn.url}/v1/` },
-      credentials: { bearerToken: 'secret-token' },
+      ...openConnection({
+        config: { baseUrl: `${standIn.url}/v1/` },
+        credentials: { bearerToken: 'secret-token' },
+      }),
       object: '/contacts',
       options: connector.objectOptions.parse({ requestDeadlineMs: 1_000, ...options }),
-      signal,
     })
   const deliver = (writer: DestinationWriter, count: number) =>
     writer.deliver({

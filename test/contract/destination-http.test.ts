@@ -6,6 +6,7 @@ import { createHttpDestination } from '../../src/connectors/destinations/http-de
 import { createHttpClient } from '../../src/connectors/http-client.ts'
 import type { JsonObject } from '../../src/domain/json.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
+import { openConnection } from '../support/open-connection.ts'
 import {
   type RecordingDestination,
   startRecordingDestination,
@@ -29,11 +30,9 @@ function openWriter(
   credentials: JsonObject = { bearerToken: 'secret-token' },
 ): Promise<DestinationWriter> {
   return connector.open({
-    config: { baseUrl: `${standIn.url}/v1/` },
-    credentials,
+    ...openConnection({ config: { baseUrl: `${standIn.url}/v1/` }, credentials }),
     object: '/contacts',
     options: connector.objectOptions.parse({ requestDeadlineMs: 1_000, ...options }),
-    signal: new AbortController().signal,
   })
 }
 

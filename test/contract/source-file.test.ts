@@ -3,10 +3,12 @@ import { createHash } from 'node:crypto'
 import { appendFile, readFile, rename, truncate } from 'node:fs/promises'
 import * as fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { ConnectorError, type SourceReader } from '../../src/connectors/source.ts'
+import { ConnectorError } from '../../src/connectors/connector.ts'
+import type { SourceReader } from '../../src/connectors/source.ts'
 import { createFileSource } from '../../src/connectors/sources/file/file-source.ts'
 import type { JsonObject } from '../../src/domain/json.ts'
 import { createTestDirectory, type TestDirectory } from '../support/files.ts'
+import { openConnection } from '../support/open-connection.ts'
 import {
   describeSource,
   readPage,
@@ -24,7 +26,7 @@ function openStream(
   chunkBytes = 65_536,
 ): Promise<SourceReader> {
   const source = createFileSource({ rootDirectory, chunkBytes })
-  return source.open({ config: {}, credentials: {}, stream, options, signal })
+  return source.open({ ...openConnection(), stream, options })
 }
 
 async function createStream(

@@ -104,6 +104,15 @@ describe.each(DATABASE_KINDS)('notices on %s', (kind) => {
     },
   )
 
+  it('are due at once, and not when the millisecond is over', async () => {
+    for (let n = 0; n < 100; n += 1) {
+      await raise(database(), {}, ['webhook'])
+      const waiting = { waitMs: 0, mayHaveArrived: true, remaining: null, reason: 'Not now.' }
+      expect(await postponeNotice(database(), await claim(), waiting)).toBe(true)
+      expect(await markNoticeSent(database(), await claim())).toBe(true)
+    }
+  })
+
   it('keep for whom they still are, also when a later try reaches nobody', async () => {
     await raise(database(), {}, ['webhook'])
     const waiting = { waitMs: 0, mayHaveArrived: false, reason: 'Not now.' }

@@ -5,10 +5,11 @@
  */
 import { sql } from 'drizzle-orm'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { ConnectorError } from '../../src/connectors/connector.ts'
 import { createHttpDestination } from '../../src/connectors/destinations/http-destination.ts'
 import { createHttpClient } from '../../src/connectors/http-client.ts'
 import { createRegistry } from '../../src/connectors/registry.ts'
-import { ConnectorError, type SourceReader } from '../../src/connectors/source.ts'
+import type { SourceReader } from '../../src/connectors/source.ts'
 import type { SyncConfig } from '../../src/domain/sync.ts'
 import type { EngineOptions } from '../../src/engine/engine.ts'
 import type { FaultPoint } from '../../src/engine/fault-points.ts'
@@ -222,6 +223,7 @@ describe.runIf(DATABASE_KINDS.includes('postgresql'))('a run that is paused', ()
     const isReading = createSignal()
     const reader: SourceReader = {
       totalRecords: null,
+      listFields: () => Promise.resolve(null),
       close: () => Promise.resolve(),
       readPage: async (request) => {
         if (request.from !== null) {

@@ -4,7 +4,7 @@
  */
 import type { SQL } from 'drizzle-orm'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { ConnectorError } from '../../src/connectors/source.ts'
+import { ConnectorError } from '../../src/connectors/connector.ts'
 import { runChannel } from '../../src/coordination/bus.ts'
 import { progressFromMessage, type RunProgress } from '../../src/domain/progress.ts'
 import { isAfter, isFinal } from '../../src/domain/run.ts'

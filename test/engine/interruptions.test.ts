@@ -9,14 +9,14 @@
  */
 import { sql } from 'drizzle-orm'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest'
-import type { JsonObject } from '../../src/domain/json.ts'
-import { MAX_FREE_INTERRUPTIONS } from '../../src/domain/retry.ts'
+import { MAX_CALL_TRIES, MAX_FREE_INTERRUPTIONS } from '../../src/domain/retry.ts'
 import type { Database } from '../../src/store/database.ts'
 import type { NewRun } from '../../src/store/runs.ts'
 import { type Cut, type CutDatabase, createCutDatabase } from '../support/cut-database.ts'
 import { createTestDatabase, DATABASE_KINDS, type TestDatabase } from '../support/databases.ts'
 import { hurriedClock } from '../support/deliveries.ts'
 import { createEngineHarness, type EngineHarness } from '../support/engine-harness.ts'
+import { BEGINNING, KINDS, kindOf, LOOKED_UP } from '../support/interrupted-kinds.ts'
 import { createPerson } from '../support/person.ts'
 import {
   type Reaction,
@@ -33,83 +33,6 @@ import { createSignal } from '../support/signal.ts'
 import type { SeededSync } from '../support/store-seed.ts'
 import { WHOLE, waitForStoredEnd } from '../support/stored-end.ts'
 
-type Calls = Readonly<Record<string, readonly number[]>>
-
-/** What any attempt asks of the database before its first page, and which of its calls are cut. */
-const BEGINNING: Calls = {
-  'pages.hasHeldRecords': [1],
-  'leftIntents.alignLeftIntents': [1],
-  'leftIntents.listLeftIntents': [1],
-  'leftIntents.dropSpentIntents': [1],
-  'rereadings.isRereading': [1],
-  'runs.setTotalRecords': [1],
-  'pages.listOpenPages': [1],
-}
-/** Of the page that is still open, and of each. */
-const OPEN_PAGE: Calls = {
-  'quarantine.listRedriven': [1],
-  'pages.findOpenPage': [1],
-  'pages.listHeldRecords': [1],
-}
-const EACH_PAGE: Calls = {
-  'ledger.openPage': [1, 2, 3],
-  'ledger.complete': [1, 2, 3],
-  'pages.checkpoint': [1, 2, 3],
-}
-
-interface Kind {
-  readonly objectOptions: JsonObject
-  readonly statements: Calls
-  /** The source is read again from its beginning. */
-  readonly isReset?: boolean
-}
-
-const LOOKED_UP = 'class LOOKUP, a call a page'
-
-/** A fresh page that goes out in one call is reserved with the statement that stores it. */
-const KINDS: Readonly<Record<string, Kind>> = {
-  'class NONE, a call a page': {
-    objectOptions: { deliveryClass: 'NONE', path: 'PAGE' },
-    statements: { ...BEGINNING, ...OPEN_PAGE, ...EACH_PAGE, 'ledger.reserve': [1] },
-  },
-  'class NONE, a call a record': {
-    objectOptions: { deliveryClass: 'NONE', path: 'RECORD', concurrency: 2 },
-    statements: { ...OPEN_PAGE, ...EACH_PAGE, 'ledger.reserve': [1, 2] },
-  },
-  'class NONE, imports': {
-    objectOptions: {
-      ...{ deliveryClass: 'NONE', path: 'PAGE', requestDeadlineMs: 1_000 },
-      ...{ importsObject: '/imports', importPollMs: 100 },
-    },
-    statements: {
-      ...{ ...OPEN_PAGE, ...EACH_PAGE },
-      ...{ 'ledger.reserve': [1, 2], 'intents.noteImport': [1, 2] },
-    },
-  },
-  [LOOKED_UP]: {
-    objectOptions: {
-      ...{ deliveryClass: 'LOOKUP', lookupObject: '/writes/{key}', path: 'PAGE' },
-      requestDeadlineMs: 1_000,
-    },
-    statements: {
-      ...{ ...OPEN_PAGE, ...EACH_PAGE },
-      ...{ 'ledger.reserve': [1], 'confirmedKeys.listConfirmedKeys': [1] },
-    },
-  },
-  'class IDEMPOTENT, a call a page': {
-    objectOptions: { deliveryClass: 'IDEMPOTENT', path: 'PAGE' },
-    statements: { ...OPEN_PAGE, ...EACH_PAGE, 'ledger.reserve': [1] },
-  },
-  'class IDEMPOTENT, read again after a reset': {
-    objectOptions: { deliveryClass: 'IDEMPOTENT', path: 'PAGE' },
-    statements: {
-      ...{ ...EACH_PAGE, 'ledger.reserve': [1], 'rereadings.forgetOvertaken': [1, 2] },
-      ...{ 'rereadings.noteRewritten': [1, 2], 'rereadings.forgetRewritten': [1] },
-      'rereadings.endRereading': [1],
-    },
-    isReset: true,
-  },
-}
 const [PAGE_BY_PAGE = ''] = Object.keys(KINDS)
 
 describe.runIf(DATABASE_KINDS.includes('postgresql'))('a database that goes away', () => {
@@ -262,6 +185,23 @@ describe.runIf(DATABASE_KINDS.includes('postgresql'))('a database that goes away
     },
   )
 
+  it.each(['alignLeftIntents', 'dropSpentIntents', 'listLeftIntents'])(
+    'when a call was left in flight: before leftIntents.%s, and after it',
+    async (of) => {
+      const sync = await harness.seedSync({ objectOptions: { path: 'PAGE' } })
+      destination.script(
+        ...Array.from({ length: MAX_CALL_TRIES }, () => ({ kind: 'reset' }) as const),
+      )
+      const name = `leftIntents.${of}`
+      const cuts = (['before', 'after'] as const).map((when) => ({ name, when }))
+      const run = await runCut(sync, cuts)
+      expect(cutting.cuts()).toBe(2)
+      expect(run.outcomes).toEqual(['postponed', 'released', 'released', 'completed'])
+      expect(run).toMatchObject({ ...WHOLE, spent: 1 })
+      expectEachOnce()
+    },
+  )
+
   it('while it is asked for the connections: the backend ends in the middle of its wait', async () => {
     const sync = await harness.seedSync()
     const isHeld = createSignal()
@@ -367,13 +307,6 @@ const OF_OTHERS =
 const GONE = 'The database of this installation was out of reach (CONNECTION_CLOSED).'
 const cutCalls = (kind: string, calls: readonly number[]) =>
   inject('isExhaustive') || kind === PAGE_BY_PAGE ? calls : calls.slice(-1)
-const kindOf = (name: string): Kind => {
-  const kind = KINDS[name]
-  if (!kind) {
-    throw new Error(`There is no kind ${name}.`)
-  }
-  return kind
-}
 const isHeld = (record: unknown) => (record as { email: string }).email === 'r3@example.com'
 const BUSY: Reaction = {
   ...{ kind: 'answer', status: 429, body: '{}' },
@@ -383,7 +316,6 @@ const REJECTED = { status: 'rejected', reason: 'email is not valid' }
 const WRITTEN = { status: 'written', id: 'x' }
 
 /** The source tells how many rows it has, so that an attempt has that to store as well. */
-function opensWithTotal(source: ScriptedSource): ScriptedSource['open'] {
-  const { open } = source
-  return async (request) => ({ ...(await open(request)), totalRecords: source.rows.size })
-}
+const opensWithTotal =
+  ({ open, rows }: ScriptedSource): ScriptedSource['open'] =>
+  async (request) => ({ ...(await open(request)), totalRecords: rows.size })

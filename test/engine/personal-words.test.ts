@@ -4,11 +4,11 @@
  */
 import { sql } from 'drizzle-orm'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { ConnectorError } from '../../src/connectors/connector.ts'
 import type { DeliveryAnswer, DestinationConnector } from '../../src/connectors/destination.ts'
 import { createHttpDestination } from '../../src/connectors/destinations/http-destination.ts'
 import { createHttpClient } from '../../src/connectors/http-client.ts'
 import { createRegistry } from '../../src/connectors/registry.ts'
-import { ConnectorError } from '../../src/connectors/source.ts'
 import type { JsonObject } from '../../src/domain/json.ts'
 import { scrub } from '../../src/domain/scrub.ts'
 import { UNREPEATABLE } from '../../src/engine/scrub-answers.ts'

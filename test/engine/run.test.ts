@@ -1,7 +1,7 @@
 /** Runs from claim to end on both databases, against a scripted source and a recording destination; order is kept (I11). */
 import { sql } from 'drizzle-orm'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { ConnectorError } from '../../src/connectors/source.ts'
+import { ConnectorError } from '../../src/connectors/connector.ts'
 import { NO_COUNTS } from '../../src/domain/delivery.ts'
 import { DATABASE_KINDS, useDatabase } from '../support/databases.ts'
 import { type Contact, counts, REFUSED, rejecting } from '../support/deliveries.ts'

@@ -2,10 +2,11 @@
 import { sql } from 'drizzle-orm'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { AlreadyRunning } from '../../src/commands/refusals.ts'
+import { ConnectorError } from '../../src/connectors/connector.ts'
 import { createHttpDestination } from '../../src/connectors/destinations/http-destination.ts'
 import { createHttpClient } from '../../src/connectors/http-client.ts'
 import { createRegistry } from '../../src/connectors/registry.ts'
-import { ConnectorError, type SourceReader } from '../../src/connectors/source.ts'
+import type { SourceReader } from '../../src/connectors/source.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
 import { ENGINE_DATABASE_KINDS, useDatabase } from '../support/databases.ts'
 import {
@@ -176,6 +177,7 @@ describe.each(ENGINE_DATABASE_KINDS)('stopping on %s', (kind) => {
       const isReading = createSignal()
       const reader: SourceReader = {
         totalRecords: null,
+        listFields: () => Promise.resolve(null),
         close: () => Promise.resolve(),
         readPage: ({ signal }) =>
           new Promise((_, reject) => {

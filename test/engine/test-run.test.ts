@@ -2,10 +2,11 @@
 import { sql } from 'drizzle-orm'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { AlreadyRunning } from '../../src/commands/refusals.ts'
+import { ConnectorError } from '../../src/connectors/connector.ts'
 import { createHttpDestination } from '../../src/connectors/destinations/http-destination.ts'
 import { createHttpClient } from '../../src/connectors/http-client.ts'
 import { createRegistry } from '../../src/connectors/registry.ts'
-import { ConnectorError, type SourceReader } from '../../src/connectors/source.ts'
+import type { SourceReader } from '../../src/connectors/source.ts'
 import type { JsonValue } from '../../src/domain/json.ts'
 import type { SyncConfig } from '../../src/domain/sync.ts'
 import { readTestRecords, sealedFor } from '../../src/domain/test-run.ts'
@@ -250,6 +251,7 @@ describe.each(ENGINE_DATABASE_KINDS)('a test run on %s', (kind) => {
       const mayRead = createSignal()
       const held: SourceReader = {
         totalRecords: null,
+        listFields: () => Promise.resolve(null),
         close: () => Promise.resolve(),
         readPage: async (request) => {
           isReading.reach()

@@ -64,6 +64,7 @@ export function createScriptedSource(rows: readonly ScriptedRow[] = []): Scripte
       return await Promise.resolve().then(() => read(from, to, limit))
     },
     totalRecords: null,
+    listFields: () => Promise.resolve(null),
     close: () => Promise.resolve(),
   }
   return {
@@ -71,6 +72,7 @@ export function createScriptedSource(rows: readonly ScriptedRow[] = []): Scripte
     connectionConfig: anySettings,
     credentials: anySettings,
     streamOptions: anySettings,
+    testConnection: () => Promise.resolve(),
     describeStreamProblem: () => Promise.resolve(null),
     listFields: () => Promise.resolve(null),
     open: () => Promise.resolve(reader),

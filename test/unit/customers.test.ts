@@ -13,6 +13,7 @@ import {
 import { MAX_PAGE_RECORDS, type SourceRecord } from '../../src/domain/page.ts'
 import { BROKEN_LINES, COLUMNS, EDGE_CUSTOMERS } from '../support/edge-customers.ts'
 import { makeBrokenFile, makeCustomersFile, SEEDED_CUSTOMERS } from '../support/make-customers.ts'
+import { openConnection } from '../support/open-connection.ts'
 
 const folder = fileURLToPath(new URL('../../src/demo/data/', import.meta.url))
 const text = (name: string) => readFileSync(`${folder}${name}`, 'utf8')
@@ -153,13 +154,10 @@ async function readRecords(name: string): Promise<readonly SourceRecord[]> {
 }
 
 function openReader(stream: string): Promise<SourceReader> {
-  const { signal } = new AbortController()
   const options = { identityField: 'customer_id' }
   return createFileSource({ rootDirectory: folder }).open({
-    config: {},
-    credentials: {},
+    ...openConnection(),
     stream,
     options,
-    signal,
   })
 }

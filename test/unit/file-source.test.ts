@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createFileSource } from '../../src/connectors/sources/file/file-source.ts'
 import type { JsonObject } from '../../src/domain/json.ts'
 import { createTestDirectory, type TestDirectory } from '../support/files.ts'
+import { openConnection } from '../support/open-connection.ts'
 
 const NOBODY = 65_534
 let directory: TestDirectory
@@ -21,7 +22,7 @@ afterAll(async () => {
 
 const source = () => createFileSource({ rootDirectory: directory.path })
 const open = (stream: string, options: JsonObject = {}) =>
-  source().open({ config: {}, credentials: {}, stream, options, signal })
+  source().open({ ...openConnection(), stream, options })
 
 async function readAll(stream: string, options: JsonObject = {}, limit = 3) {
   const reader = await open(stream, options)

@@ -18,6 +18,8 @@ import { createHash } from 'node:crypto'
 import type { Outcome } from '../../domain/delivery.ts'
 import type { JsonObject } from '../../domain/json.ts'
 import { assert } from '../../runtime/assert.ts'
+import { type CallGate, FREE_GATE, type OpenGate, type Turn } from '../call-gate.ts'
+import { ConnectorError, type OpenConnection } from '../connector.ts'
 import type {
   DeliveryAnswer,
   DeliveryCall,
@@ -47,14 +49,21 @@ import {
 
 export interface HttpDestinationOptions {
   readonly client: HttpClient
+  /** Not given: nothing holds a call up. */
+  readonly openGate?: OpenGate
 }
 
 const DELIVERY_CLASSES = { IDEMPOTENT: 'idempotent', LOOKUP: 'lookup', NONE: 'none' } as const
 
+/** A person waits for it. */
+const TEST_DEADLINE_MS = 10_000
 /** Room for one record's result in the answer to a page. */
 const RESULT_BYTES = 2_048
 
-export function createHttpDestination({ client }: HttpDestinationOptions): DestinationConnector {
+export function createHttpDestination({
+  client,
+  openGate = () => FREE_GATE,
+}: HttpDestinationOptions): DestinationConnector {
   return {
     type: 'http',
     connectionConfig: httpConnectionConfig,
@@ -62,7 +71,32 @@ export function createHttpDestination({ client }: HttpDestinationOptions): Desti
     objectOptions: storedObjectOptions,
     requestDeadlineMs: (options) => httpObjectOptions.parse(options).requestDeadlineMs,
     describeObjectProblem,
-    open: async (request) => new HttpWriter(client, request),
+    testConnection: (request) => testConnection(client, request),
+    listFields: () => Promise.resolve(null),
+    open: async (request) => new HttpWriter(client, request, openGate),
+  }
+}
+
+/** Any answer shows that the address and the credentials are good, but one that refuses access. */
+async function testConnection(client: HttpClient, request: OpenConnection): Promise<void> {
+  const url = new URL(httpConnectionConfig.parse(request.config).baseUrl)
+  const result = await client.send({
+    method: 'GET',
+    url,
+    headers: makeHeaders(request.credentials),
+    body: '',
+    deadlineMs: TEST_DEADLINE_MS,
+    signal: request.signal,
+    beforeSend: () => undefined,
+  })
+  if (result.kind !== 'response') {
+    const { failure, reason } = classifyResult(result)
+    throw new ConnectorError(failure, reason)
+  }
+  const endpoint = `GET ${url.pathname}`
+  const verdict = classifyStatus(result, { endpoint, isIdempotent: true })
+  if (verdict.kind === 'retryable' && verdict.failure === 'connection_unauthorized') {
+    throw new ConnectorError(verdict.failure, verdict.reason)
   }
 }
 
@@ -77,14 +111,16 @@ class HttpWriter implements DestinationWriter {
   readonly #client: HttpClient
   readonly #options: HttpObjectOptions
   readonly #url: URL
+  readonly #gate: CallGate
   readonly #headers: Readonly<Record<string, string>>
 
-  constructor(client: HttpClient, request: OpenDestination) {
+  constructor(client: HttpClient, request: OpenDestination, openGate: OpenGate) {
     const options = httpObjectOptions.parse(request.options)
     this.#client = client
     this.#options = options
     this.#url = joinUrl(httpConnectionConfig.parse(request.config).baseUrl, request.object)
     this.#headers = makeHeaders(request.credentials)
+    this.#gate = openGate({ connectionId: request.connectionId, host: this.#url.host })
     this.deliveryClass = DELIVERY_CLASSES[options.deliveryClass]
     this.settlingMs = options.settlingMs
     this.requestDeadlineMs = options.requestDeadlineMs
@@ -123,6 +159,10 @@ class HttpWriter implements DestinationWriter {
     return identityField !== undefined && this.identityOf(record.fields) === null
       ? `The record has no value for ${identityField}, by which the destination knows it.`
       : null
+  }
+
+  takeTurn(): Promise<Turn> {
+    return this.#gate.take([])
   }
 
   deliver(call: DeliveryCall): Promise<DeliveryAnswer> {

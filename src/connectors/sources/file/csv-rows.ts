@@ -12,7 +12,7 @@ import type { FileHandle } from 'node:fs/promises'
 import { CsvError, type Options, Parser } from 'csv-parse'
 import { parse } from 'csv-parse/sync'
 import { describeUnstorableText, type JsonObject } from '../../../domain/json.ts'
-import { ConnectorError } from '../../source.ts'
+import { ConnectorError } from '../../connector.ts'
 import { type ByteTrail, countLineFeeds, readChunk } from './byte-trail.ts'
 import {
   type Encoding,

@@ -8,7 +8,7 @@
  * an older content is a new generation, and its records are sent again (A → B → A is three writes).
  */
 import { z } from 'zod'
-import { ConnectorError } from '../../source.ts'
+import { ConnectorError } from '../../connector.ts'
 
 const cursorShape = z.strictObject({
   generation: z.int().min(0),

@@ -19,12 +19,8 @@ import type { Hash } from 'node:crypto'
 import type { FileHandle } from 'node:fs/promises'
 import { MAX_PAGE_RECORDS, type SourceRecord } from '../../../domain/page.ts'
 import { assert } from '../../../runtime/assert.ts'
-import {
-  ConnectorError,
-  type ReadRequest,
-  type ReadResult,
-  type SourceReader,
-} from '../../source.ts'
+import { ConnectorError } from '../../connector.ts'
+import type { ReadRequest, ReadResult, SourceReader } from '../../source.ts'
 import { ByteTrail, emptyHash, hashRange, isRowEnd } from './byte-trail.ts'
 import { cursorText, type FileCursor, parseCursor } from './file-cursor.ts'
 import { RecordNamer } from './record-identity.ts'
@@ -42,6 +38,8 @@ export interface FileReaderOptions {
   readonly handle: FileHandle
   readonly identityField: string | null
   readonly totalRecords: number | null
+  /** Null: each record names its own. */
+  readonly fields: readonly string[] | null
   readonly chunkBytes: number
   /** Reads how the file begins; throws ConnectorError. Called again when the file was replaced. */
   readLayout(): Promise<Layout>
@@ -92,6 +90,10 @@ export class FileReader implements SourceReader {
     const read = this.#last.then(() => this.#readPage(request))
     this.#last = read.catch(() => undefined)
     return read
+  }
+
+  listFields(): Promise<readonly string[] | null> {
+    return Promise.resolve(this.#options.fields)
   }
 
   async close(): Promise<void> {

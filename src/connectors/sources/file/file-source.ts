@@ -4,10 +4,11 @@
  * Invariant: the checks of a stream are the same when a sync is saved and when it is read, and each
  * says in one sentence what is wrong. How a cursor works stands in file-reader.ts.
  */
-import { type FileHandle, open } from 'node:fs/promises'
+import { access, type FileHandle, open } from 'node:fs/promises'
 import { extname } from 'node:path'
 import type { z } from 'zod'
 import type { JsonObject } from '../../../domain/json.ts'
+import { ConnectorError } from '../../connector.ts'
 import { redact } from '../../redact.ts'
 import {
   choiceSetting,
@@ -16,19 +17,20 @@ import {
   textSetting,
   withoutUndefined,
 } from '../../settings.ts'
-import {
-  ConnectorError,
-  type OpenSource,
-  type SourceConnector,
-  type SourceReader,
-} from '../../source.ts'
+import type { OpenSource, SourceConnector, SourceReader } from '../../source.ts'
 import { DEFAULT_CHUNK_BYTES, readChunk } from './byte-trail.ts'
 import { countRecords } from './count-records.ts'
 import { type CsvOptions, DELIMITERS, type Delimiter, readCsvLayout } from './csv-rows.ts'
 import { FileReader } from './file-reader.ts'
 import { jsonlLayout } from './jsonl-rows.ts'
 import { ENCODINGS, type Encoding, type Layout } from './rows.ts'
-import { describeSystemError, failureOfSystem, quoteStream, resolveStream } from './stream-path.ts'
+import {
+  codeOf,
+  describeSystemError,
+  failureOfSystem,
+  quoteStream,
+  resolveStream,
+} from './stream-path.ts'
 
 const FORMATS = ['CSV', 'JSONL'] as const
 type Format = (typeof FORMATS)[number]
@@ -60,6 +62,12 @@ export function createFileSource(source: FileSourceOptions): SourceConnector {
     type: 'file',
     connectionConfig: noSettings,
     credentials: noSettings,
+    testConnection: async () => {
+      await access(source.rootDirectory).catch((cause: unknown) => {
+        const problem = `The directory of the files cannot be read (${codeOf(cause)}).`
+        throw new ConnectorError('node_failed', problem, { cause })
+      })
+    },
     streamOptions: streamOptions.transform(withoutUndefined),
     describeStreamProblem: async (stream, options) => {
       try {
@@ -109,6 +117,7 @@ async function openReader(source: FileSourceOptions, request: OpenSource): Promi
       handle,
       identityField: settings.identityField,
       totalRecords,
+      fields: layout.columns,
       chunkBytes: source.chunkBytes ?? DEFAULT_CHUNK_BYTES,
       readLayout: () => readLayout(handle, settings),
     })

@@ -7,7 +7,7 @@
 import { realpath, stat } from 'node:fs/promises'
 import { isAbsolute, join, relative, sep } from 'node:path'
 import type { FailureCode } from '../../../domain/failure.ts'
-import { ConnectorError } from '../../source.ts'
+import { ConnectorError } from '../../connector.ts'
 
 export type ResolvedStream =
   | { readonly path: string; readonly problem?: undefined }
@@ -99,7 +99,8 @@ const CODES_OF_FILES: ReadonlySet<string> = new Set([
   ...['EACCES', 'EISDIR', 'ELOOP', 'ENAMETOOLONG', 'ENOENT', 'ENOTDIR', 'ENXIO', 'EPERM', 'ESTALE'],
 ])
 
-function codeOf(error: unknown): string {
+/** The system's name of an error. */
+export function codeOf(error: unknown): string {
   const code = error instanceof Error && 'code' in error ? error.code : undefined
   return typeof code === 'string' ? code : 'unknown cause'
 }

@@ -1,0 +1,1 @@
+ALTER TABLE "alert_notice" ALTER COLUMN "due_at" SET DEFAULT date_trunc('milliseconds', now());
