@@ -14,6 +14,7 @@ const LEFT_OUT = [
 const BOTH_WAYS = ['test/e2e/api-*.test.ts']
 /** Of these `npm test` runs a part. */
 const SHORTENED = [
+  'test/chaos/pairs/pairs.test.ts',
   'test/contract/store-pairs.test.ts',
   'test/e2e/api-hostile.test.ts',
   'test/e2e/api-stream-gaps.test.ts',

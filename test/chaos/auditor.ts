@@ -89,7 +89,7 @@ export function auditLedger(
   )
 }
 
-type Told = readonly [FindingKind, string]
+export type Told = readonly [FindingKind, string]
 
 class Checks {
   readonly #evidence: Evidence
@@ -297,7 +297,7 @@ class Checks {
 /** What keeps no page open. */
 const HAS_LEFT: ReadonlySet<ModelRow['state']> = new Set(['delivered', 'overtaken', 'set_aside'])
 
-function* checkRuns({ runs }: Evidence): Iterable<Told> {
+export function* checkRuns({ runs }: Pick<Evidence, 'runs'>): Iterable<Told> {
   for (const run of runs) {
     const sum =
       run.written + run.replayed + run.rejected + run.inDoubt + run.quarantined + run.skipped
@@ -313,7 +313,11 @@ function* checkRuns({ runs }: Evidence): Iterable<Told> {
   }
 }
 
-function* checkAttempts({ runs, attempts, fence }: Evidence): Iterable<Told> {
+export function* checkAttempts({
+  runs,
+  attempts,
+  fence,
+}: Pick<Evidence, 'runs' | 'attempts' | 'fence'>): Iterable<Told> {
   let before = 0
   const inOrder = [...attempts].sort((a, b) => a.epoch - b.epoch)
   for (const attempt of inOrder) {
@@ -343,7 +347,7 @@ function* checkAttempts({ runs, attempts, fence }: Evidence): Iterable<Told> {
   }
 }
 
-function limit(findings: readonly Finding[]): Finding[] {
+export function limit(findings: readonly Finding[]): Finding[] {
   const told = new Map<FindingKind, number>()
   return findings.filter(({ kind }) => {
     const count = (told.get(kind) ?? 0) + 1

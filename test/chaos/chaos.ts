@@ -7,6 +7,7 @@
  *   --settings fast|default  default: those of production, where p95 of running again must be 30 s at most
  *   --workers N, --lanes N how many processes there are, and how many syncs run at once
  *   --keep DIRECTORY       where the auditor finds something, what it was given is written there, as JSON
+ *   --pair NAME            a source with a destination (`all`: every one), each with its own kills (default 25); see pairs/
  *   --scenario NAME        one fault (`all`: every one) instead of the storm; see scenarios.ts, controls.ts,
  *                          interleavings.ts
  *
@@ -21,18 +22,24 @@ import type { Finding } from './auditor.ts'
 import { INTACT } from './controls.ts'
 import type { Evidence } from './evidence.ts'
 import { INTERLEAVINGS } from './interleavings.ts'
+import { raisePairStorm } from './pairs/pair-storm.ts'
+import { PAIRS } from './pairs/pairs.ts'
 import { SCENARIOS } from './scenarios.ts'
 import { createChance } from './seeded.ts'
-import { type LiveSync, openStage, SETTINGS, type Settings } from './stage.ts'
+import { SETTINGS, type Settings } from './servers.ts'
+import { type LiveSync, openStage } from './stage.ts'
 import { raiseStorm, type StormFigures } from './storm.ts'
 
 /** With default settings a run must run again so soon after a kill, in 95 of 100 cases. */
 const P95_BAR_MS = 30_000
 const MAX_ROWS = 2_000
+const STORM_KILLS = 200
+const PAIR_KILLS = 25
 
 const { values } = parseArgs({
   options: {
-    kills: { type: 'string', default: '200' },
+    kills: { type: 'string' },
+    pair: { type: 'string' },
     seed: { type: 'string' },
     settings: { type: 'string' },
     workers: { type: 'string', default: '4' },
@@ -50,6 +57,9 @@ process.exit((await main()) ? 0 : 1)
 async function main(): Promise<boolean> {
   const programs = await buildPrograms()
   try {
+    if (values.pair !== undefined) {
+      return await stormPairs(values.pair)
+    }
     return values.scenario === undefined ? await storm() : await playScenarios(values.scenario)
   } finally {
     await programs.remove()
@@ -63,7 +73,7 @@ async function storm(): Promise<boolean> {
   try {
     const figures = await raiseStorm({
       ...{ stage, chance, maxRows: MAX_ROWS },
-      kills: Number(values.kills),
+      kills: Number(values.kills ?? STORM_KILLS),
       workers: Number(values.workers),
       lanes: Number(values.lanes),
       keep: (sync, evidence) => keep(sync, evidence),
@@ -73,6 +83,32 @@ async function storm(): Promise<boolean> {
   } finally {
     await stage.close()
   }
+}
+
+async function stormPairs(wanted: string): Promise<boolean> {
+  const names = wanted === 'all' ? Object.keys(PAIRS) : [wanted]
+  const kills = Number(values.kills ?? PAIR_KILLS)
+  let isFine = true
+  for (const name of names) {
+    const open = PAIRS[name]
+    if (!open) {
+      console.error(`There is no pair ${name}; there are ${Object.keys(PAIRS).join(', ')}.`)
+      return false
+    }
+    const beganMs = performance.now()
+    const chance = createChance(seed)
+    const told = await raisePairStorm({ name, chance, kills, coversPlaces: true, open })
+    const isGood = told.findings.length === 0 && told.faults.length === 0
+    console.log(
+      `${isGood ? 'ok' : 'FOUND'}  ${name}  ${seconds(performance.now() - beganMs)}  kills ${told.kills}, ${told.attempts} attempts, rows ${told.rows} in ${told.versions} versions, writes ${told.writes}, repeated ${told.repeated}`,
+    )
+    tellFindings(told.findings)
+    for (const fault of told.faults) {
+      console.log(`FAULT  ${fault}`)
+    }
+    isFine = isFine && isGood
+  }
+  return isFine
 }
 
 async function playScenarios(wanted: string): Promise<boolean> {

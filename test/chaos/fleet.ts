@@ -34,6 +34,8 @@ export interface FleetOptions {
   readonly outliveMs: number
   /** How often the guardian changes. */
   readonly watchMs: number
+  /** Where workers are to die; who is armed with another point would never do so. Default: all. */
+  readonly points?: readonly FaultPoint[]
 }
 
 interface Member {
@@ -55,6 +57,7 @@ export class Fleet {
   /** Workers that ended without having been killed, with what they printed. */
   readonly broken: string[] = []
   readonly #options: FleetOptions
+  readonly #points: readonly FaultPoint[]
   readonly #members = new Set<Member>()
   readonly #guardians = new Set<Member>()
   readonly #armedWith = new Map<FaultPoint, number>()
@@ -67,6 +70,7 @@ export class Fleet {
 
   constructor(options: FleetOptions) {
     this.#options = options
+    this.#points = options.points ?? FAULT_POINTS
     this.failed = new Promise((_, reject) => {
       this.#fail = reject
     })
@@ -86,8 +90,9 @@ export class Fleet {
   }
 
   /** Points at which nobody has died yet. */
-  missing(): KillPlace[] {
-    return KILL_PLACES.filter((place) => this.kills.every((kill) => kill.place !== place))
+  missing(): readonly KillPlace[] {
+    const places: readonly KillPlace[] = [...this.#points, 'random']
+    return places.filter((place) => this.kills.every((kill) => kill.place !== place))
   }
 
   async stop(): Promise<void> {
@@ -120,8 +125,8 @@ export class Fleet {
     if (!this.#isKilling || this.#guardians.size === 0 || !chance.isTrue(ARMED_SHARE)) {
       return null
     }
-    const least = Math.min(...FAULT_POINTS.map((point) => this.#armedWith.get(point) ?? 0))
-    const candidates = FAULT_POINTS.filter((p) => (this.#armedWith.get(p) ?? 0) === least)
+    const least = Math.min(...this.#points.map((point) => this.#armedWith.get(point) ?? 0))
+    const candidates = this.#points.filter((p) => (this.#armedWith.get(p) ?? 0) === least)
     const point = chance.pick(candidates as [FaultPoint, ...FaultPoint[]])
     this.#armedWith.set(point, least + 1)
     const nth = RARE_POINTS.has(point) ? chance.whole(1, 2) : chance.whole(1, 12)

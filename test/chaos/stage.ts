@@ -1,56 +1,35 @@
 /**
- * Everything around the workers: private servers, an API process, workspaces, the destinations, and the
- * syncs that are made, run and audited on them.
+ * Everything around the workers: servers (servers.ts), the destinations, and the syncs that are made, run and audited
+ * on them.
  *
- * Invariants: servers are our own, so that scenarios may kill them; an acknowledged commit survives a
- * killed PostgreSQL, as in production; a sync is audited only when no run of it is queued or running.
+ * Invariant: a sync is audited only when no run of it is queued or running.
  */
-import { appendFile, mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { appendFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { setTimeout as wait } from 'node:timers/promises'
-import postgres from 'postgres'
-import { withCommandContext } from '../../src/app.ts'
-import { type ApiClient, createApiClient } from '../../src/client/api-client.ts'
+import type postgres from 'postgres'
+import type { ApiClient } from '../../src/client/api-client.ts'
 import {
   CreateConnectionMutation,
   CreateSyncMutation,
   PublishSyncMutation,
-  RunSyncMutation,
   UpdateSyncMutation,
 } from '../../src/client/documents.ts'
 import { RedriveRecordsMutation } from '../../src/client/quarantine-documents.ts'
-import { createWorkspace } from '../../src/commands/create-workspace.ts'
-import { readConfig } from '../../src/config.ts'
 import { parseGlobalId } from '../../src/graphql/global-id.ts'
-import { type StartedProcess, startAppProcess } from '../support/processes.ts'
 import {
   type RecordingDestination,
   startRecordingDestination,
 } from '../support/recording-destination.ts'
-import { startPostgres, startRedis, type TestService } from '../support/services.ts'
+import type { TestService } from '../support/services.ts'
 import { type Audit, audit } from './auditor.ts'
 import type { Evidence } from './evidence.ts'
 import { MAPPING, type SyncPlan } from './plan.ts'
 import { readStored } from './read-evidence.ts'
+import { type RunnableSync, requestRun, runToEnd, waitForRunEnd } from './runs.ts'
 import type { Chance } from './seeded.ts'
+import { openServers, type Settings } from './servers.ts'
 import { decideReaction, isRefusedRecord, spoilAnswer } from './trouble.ts'
 
-export const SETTINGS = ['fast', 'default'] as const
-export type Settings = (typeof SETTINGS)[number]
-
-/** `default` sets nothing: what production runs with. */
-const ENVIRONMENTS: Readonly<Record<Settings, Readonly<Record<string, string>>>> = {
-  default: {},
-  fast: {
-    POLL_MS: '200',
-    HEARTBEAT_MS: '200',
-    HEARTBEAT_TRUST_MS: '1500',
-    SILENT_AFTER_MS: '2000',
-    FIRST_BACKOFF_MS: '200',
-    QUARANTINE_AFTER_RUNS: '2',
-  },
-}
 /** Runs after the first one until what is rejected has been set aside. */
 const RUNS_UNTIL_ASIDE: Readonly<Record<Settings, number>> = { default: 2, fast: 1 }
 
@@ -92,11 +71,6 @@ export interface Stage {
 }
 
 const WORKSPACES = 3
-/** Runs until a file is done: each may be closed after five take-overs in a row. */
-const MAX_RUNS = 40
-const RUN_DEADLINE_MS = 15 * 60_000
-const POLL_MS = 100
-const REQUEST_TRIES = 100
 /** How long the destination works on an import, and how often it is asked. */
 const IMPORT_MS = 300
 const IMPORT_POLL_MS = 150
@@ -108,48 +82,19 @@ export async function openStage(options: {
   readonly chance: Chance
 }): Promise<Stage> {
   const { settings, chance } = options
-  const directory = await mkdtemp(join(tmpdir(), 'tajo-chaos-'))
-  const server = await startPostgres({ isOwn: true })
-  const redis = await startRedis({ isOwn: true })
-  // As in the product: a server that goes away while types are asked for would end this process.
-  const sql = postgres(server.url, { max: 4, fetch_types: false, onnotice: () => undefined })
-  await sql.unsafe('alter database postgres set synchronous_commit = on')
-  const environment = {
-    DATABASE_URL: server.url,
-    REDIS_URL: redis.url,
-    CREDENTIALS_KEY: Buffer.alloc(32, 3).toString('base64'),
-    FILE_ROOT: directory,
-    LOG_LEVEL: 'warn',
-    DATABASE_CONNECTIONS: '6',
-    PORT: '0',
-    ...ENVIRONMENTS[settings],
-  }
-  const config = readConfig({ ...environment, DATA_DIR: join(directory, 'own') })
-  const tokens: string[] = await withCommandContext(config, async (context) => {
-    const made: string[] = []
-    for (let n = 0; n < WORKSPACES; n += 1) {
-      made.push((await createWorkspace(context, { name: `Chaos ${n}` })).token)
-    }
-    return made
-  })
-  const api = await startAppProcess({ ...environment, ROLE: 'api', LOG_LEVEL: 'error' })
+  const servers = await openServers(settings, WORKSPACES)
   const honouring = await startRecordingDestination({ honoursKeys: true, keepsRequests: false })
   const forgetful = await startRecordingDestination({ honoursKeys: false, keepsRequests: false })
   honouring.imports.takesMs = IMPORT_MS
   forgetful.imports.takesMs = IMPORT_MS
   const play = new Play({
-    sql,
-    directory,
-    clients: tokens.map((token) => createApiClient({ address: api.address, token })),
+    ...servers,
     destinations: { IDEMPOTENT: honouring, LOOKUP: forgetful, NONE: forgetful },
     chance,
   })
   return {
+    ...servers,
     settings,
-    environment: { ...environment, ROLE: 'worker' },
-    postgres: server,
-    redis,
-    sql,
     workspaces: WORKSPACES,
     destinations: [honouring, forgetful],
     makeSync: (plan) => play.makeSync(plan),
@@ -165,8 +110,10 @@ export async function openStage(options: {
     redrive: (sync) => play.redrive(sync),
     gather: (sync) => play.gather(sync),
     audit: async (sync) => audit(await play.gather(sync)),
-    close: () =>
-      closeAll({ api, destinations: [honouring, forgetful], sql, server, redis, directory }),
+    close: async () => {
+      await servers.close()
+      await Promise.all([honouring.close(), forgetful.close()])
+    },
   }
 }
 
@@ -230,40 +177,16 @@ class Play {
     }
   }
 
-  /** The API's own servers may be away for a moment: a person would ask again. */
-  async request(sync: LiveSync): Promise<string> {
-    for (let tries = 1; ; tries += 1) {
-      try {
-        return await this.#requestOnce(sync)
-      } catch (error) {
-        if (tries >= REQUEST_TRIES) {
-          throw error
-        }
-        await wait(POLL_MS)
-      }
-    }
+  request(sync: LiveSync): Promise<string> {
+    return requestRun(this.#runnable(sync))
   }
 
-  async waitForEnd(runId: string): Promise<string> {
-    const deadlineMs = performance.now() + RUN_DEADLINE_MS
-    while (performance.now() < deadlineMs) {
-      const status = await this.#findStatus(runId)
-      if (status !== null && status !== 'queued' && status !== 'running') {
-        return status
-      }
-      await wait(POLL_MS)
-    }
-    throw new Error(`The run ${runId} did not end within ${RUN_DEADLINE_MS / 60_000} minutes.`)
+  waitForEnd(runId: string): Promise<string> {
+    return waitForRunEnd(this.#parts.sql, runId)
   }
 
-  async runToEnd(sync: LiveSync): Promise<void> {
-    for (let runs = 0; runs < MAX_RUNS; runs += 1) {
-      const status = await this.waitForEnd(await this.request(sync))
-      if (status === 'succeeded' || status === 'partial') {
-        return
-      }
-    }
-    throw new Error(`${sync.plan.name} did not come to its end in ${MAX_RUNS} runs.`)
+  runToEnd(sync: LiveSync): Promise<void> {
+    return runToEnd(this.#parts.sql, this.#runnable(sync))
   }
 
   async redrive(sync: LiveSync): Promise<void> {
@@ -296,26 +219,8 @@ class Play {
     }
   }
 
-  async #requestOnce(sync: LiveSync): Promise<string> {
-    const client = this.#clientOf(sync.plan)
-    const { runSync } = await client.request(RunSyncMutation, { syncId: sync.globalId })
-    if (runSync.__typename === 'StartedRun') {
-      return parseGlobalId(runSync.run.id)?.id ?? ''
-    }
-    if (runSync.__typename === 'AlreadyRunning') {
-      return parseGlobalId(runSync.runId)?.id ?? ''
-    }
-    throw new Error(`${sync.plan.name} could not be run: ${runSync.message}`)
-  }
-
-  async #findStatus(runId: string): Promise<string | null> {
-    try {
-      const [row] = await this.#parts.sql<{ status: string }[]>`
-        select status from run where id = ${runId}`
-      return row?.status ?? null
-    } catch {
-      return null // PostgreSQL is away: a scenario took it away
-    }
+  #runnable({ plan, globalId }: LiveSync): RunnableSync {
+    return { name: plan.name, client: this.#clientOf(plan), globalId }
   }
 
   #clientOf(plan: SyncPlan): ApiClient {
@@ -372,19 +277,4 @@ async function createSync(
     throw new Error(`${plan.name}: ${publishSync.message}`)
   }
   return syncId
-}
-
-async function closeAll(parts: {
-  readonly api: StartedProcess
-  readonly destinations: readonly RecordingDestination[]
-  readonly sql: postgres.Sql
-  readonly server: TestService
-  readonly redis: TestService
-  readonly directory: string
-}): Promise<void> {
-  await parts.api.kill('SIGKILL')
-  await Promise.all(parts.destinations.map((destination) => destination.close()))
-  await parts.sql.end({ timeout: 5 })
-  await Promise.all([parts.server.stop(), parts.redis.stop()])
-  await rm(parts.directory, { recursive: true, force: true })
 }

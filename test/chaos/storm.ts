@@ -13,7 +13,8 @@ import { Fleet, KILL_PLACES, type Kill, type KillPlace } from './fleet.ts'
 import { drawSync } from './plan.ts'
 import { readWholeLedger } from './read-evidence.ts'
 import type { Chance } from './seeded.ts'
-import type { LiveSync, Settings, Stage } from './stage.ts'
+import type { Settings } from './servers.ts'
+import type { LiveSync, Stage } from './stage.ts'
 
 export interface StormOptions {
   readonly stage: Stage
