@@ -16,7 +16,7 @@ import { assert } from '../runtime/assert.ts'
 import type { Sealer } from '../runtime/seal.ts'
 import { findOpenPage, type ListedPage, type OpenPage } from '../store/pages.ts'
 import { endRereading } from '../store/rereadings.ts'
-import { atStep, stopForPeople, unlessStopped } from './attempt-stop.ts'
+import { stopForPeople } from './attempt-stop.ts'
 import {
   checkpointPage,
   type DeliveredPage,
@@ -26,6 +26,7 @@ import {
 import type { PageToDeliver } from './judge-page.ts'
 import { type PageContext, preparePage, unpackHashes } from './prepare-page.ts'
 import type { ProgressPublisher } from './progress-publisher.ts'
+import { readPage } from './read-page.ts'
 import { deliverRedriven } from './redrive.ts'
 
 export interface PageLoopContext extends PageDeliveryContext {
@@ -250,11 +251,9 @@ export class PageLoop {
     return findOpenPage(database, holder.syncId, pageDigest)
   }
 
-  async #read(from: string | null, to: string | null): Promise<ReadResult> {
-    const { reader, config, signal } = this.#context
-    return await unlessStopped(signal, () =>
-      atStep('reading', () => reader.readPage({ from, to, limit: config.pageSize, signal })),
-    )
+  #read(from: string | null, to: string | null): Promise<ReadResult> {
+    const limit = this.#context.config.pageSize
+    return readPage(this.#context, { from, to, limit })
   }
 
   async #deliver(source: PageToDeliver): Promise<void> {

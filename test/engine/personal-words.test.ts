@@ -287,6 +287,7 @@ describe.each(ENGINE_DATABASE_KINDS)('on %s', (kind) => {
         ...writer,
         identityOf: (fields) => writer.identityOf(fields),
         describeUnsendable: (record) => writer.describeUnsendable(record),
+        takeTurn: (records) => writer.takeTurn(records),
         deliver,
         close: () => writer.close(),
       }
