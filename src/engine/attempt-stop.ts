@@ -87,7 +87,7 @@ export function stopCauseOf(error: unknown, step: Step | null): StopCause {
   const at = step ? { step } : {}
   if (error instanceof ConnectorError) {
     const told = failure(error.code, { ...at, detail: error.message })
-    return { kind: 'failed', failure: told, retryAfterMs: null }
+    return { kind: 'failed', failure: told, retryAfterMs: error.retryAfterMs }
   }
   if (error instanceof CoordinationUnavailableError) {
     const told = failure('lease_unavailable', { ...at, detail: error.message })
