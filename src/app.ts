@@ -11,6 +11,7 @@ import { hostname } from 'node:os'
 import type { CommandContext } from './commands/context.ts'
 import { ensureFirstToken } from './commands/ensure-first-token.ts'
 import type { Config } from './config.ts'
+import { createAddressGuard } from './connectors/address-guard.ts'
 import { createHttpDestination } from './connectors/destinations/http-destination.ts'
 import { createHttpClient } from './connectors/http-client.ts'
 import { createRegistry } from './connectors/registry.ts'
@@ -199,6 +200,7 @@ async function createCommandContext(
     config.deployment.kind === 'services'
       ? config.deployment.credentialsKey
       : await keepSealingKey(config.dataDirectory, systemRandom)
+  const guard = createAddressGuard({ allowedRanges: config.allowedPrivateRanges })
   return {
     database,
     bus: coordination.bus,
@@ -208,7 +210,7 @@ async function createCommandContext(
     random: systemRandom,
     registry: createRegistry(
       [createFileSource({ rootDirectory: config.fileRoot })],
-      [createHttpDestination({ client: createHttpClient({ clock }) })],
+      [createHttpDestination({ client: createHttpClient({ clock, guard }) })],
     ),
     sealer: createSealer(key, systemRandom),
   }

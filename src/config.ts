@@ -13,6 +13,7 @@ import {
   toAlertSettings,
 } from './config-alerts.ts'
 import { API_ENVIRONMENT, toApiLimits } from './config-api.ts'
+import { isAddressRange } from './connectors/address-guard.ts'
 import type { AlertChannel } from './domain/alert.ts'
 import { BREAKER_THRESHOLD, MAX_BREAKER_THRESHOLD } from './domain/breaker.ts'
 import { DEAD_MAN_MINUTE } from './domain/dead-man.ts'
@@ -44,6 +45,8 @@ export interface Config {
   readonly dataDirectory: string
   /** The directory below which the file source reads. */
   readonly fileRoot: string
+  /** Ranges of addresses that are not public and that connections may reach all the same. */
+  readonly allowedPrivateRanges: readonly string[]
   readonly host: string
   readonly port: number
   readonly graphiql: boolean
@@ -125,6 +128,13 @@ export const ENVIRONMENT = z.object({
   ROLE: z.enum(ROLES).default('all'),
   DATA_DIR: z.string().default('.data'),
   FILE_ROOT: optionalText,
+  ALLOWED_PRIVATE_RANGES: z
+    .string()
+    .refine(
+      (text) => readList(text).every(isAddressRange),
+      'must be ranges of addresses such as 10.1.0.0/16 or fd00::/8 with commas between them',
+    )
+    .optional(),
   HOST: z.string().default('127.0.0.1'),
   PORT: z.coerce.number().int().min(0).max(65_535).default(4000),
   GRAPHIQL: z.enum(['true', 'false']).optional(),
@@ -248,6 +258,11 @@ function findContradictions(env: Environment): string[] {
   return rules.filter(([holds]) => !holds).map(([, problem]) => problem)
 }
 
+/** Texts with commas between them. */
+function readList(text: string): string[] {
+  return text === '' ? [] : text.split(',').map((one) => one.trim())
+}
+
 function decodeKey(text: string | undefined): Uint8Array | null {
   const key = Buffer.from(text ?? '', 'base64')
   return key.length === SEALING_KEY_BYTES ? key : null
@@ -274,6 +289,7 @@ function toConfig(env: Environment): Config {
     role: env.ROLE,
     dataDirectory,
     fileRoot: env.FILE_ROOT === undefined ? join(dataDirectory, 'files') : resolve(env.FILE_ROOT),
+    allowedPrivateRanges: readList(env.ALLOWED_PRIVATE_RANGES ?? ''),
     host: env.HOST,
     port: env.PORT,
     graphiql,

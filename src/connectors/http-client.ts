@@ -5,7 +5,8 @@
  * known of it afterwards is told apart: answered; not sent (no byte of it left this process, so it is
  * known not applied); or unknown. `beforeSend` runs when the connection stands, in the same turn in
  * which the request is written: a check done before a slow connect would be stale by then, which is
- * why this uses node:http and not fetch (fetch does not tell when it writes).
+ * why this uses node:http and not fetch (fetch does not tell when it writes). No connection is made but past the
+ * guard of addresses; one that is used again passed it when it was made.
  */
 import {
   type ClientRequest,
@@ -15,6 +16,7 @@ import {
 } from 'node:http'
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
 import type { Clock } from '../runtime/clock.ts'
+import { type AddressGuard, RefusedAddressError } from './address-guard.ts'
 
 export interface HttpRequest {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
@@ -64,6 +66,8 @@ export interface HttpClient {
 
 export interface HttpClientOptions {
   readonly clock: Clock
+  /** What may be connected to. */
+  readonly guard: AddressGuard
   readonly userAgent?: string
 }
 
@@ -74,17 +78,24 @@ export const MAX_RETRY_AFTER_MS = 24 * 60 * 60 * 1000
 const MAX_IDLE_SOCKETS = 64
 
 export function createHttpClient(options: HttpClientOptions): HttpClient {
-  const agentOptions = { keepAlive: true, maxFreeSockets: MAX_IDLE_SOCKETS }
+  const { guard } = options
+  // Of the agents and not of a request: none can be made without it.
+  const { lookup } = guard
+  const agentOptions = { lookup, keepAlive: true, maxFreeSockets: MAX_IDLE_SOCKETS }
   const agents = { http: new HttpAgent(agentOptions), https: new HttpsAgent(agentOptions) }
   const fresh = {
-    http: new HttpAgent({ keepAlive: false }),
-    https: new HttpsAgent({ keepAlive: false }),
+    http: new HttpAgent({ lookup, keepAlive: false }),
+    https: new HttpsAgent({ lookup, keepAlive: false }),
   }
   const userAgent = options.userAgent ?? 'tajo-sync'
   return {
     send: (request) => {
       if (request.signal.aborted) {
         return Promise.reject(request.signal.reason)
+      }
+      const refusal = guard.describeRefusedHost(request.url.hostname)
+      if (refusal !== null) {
+        return Promise.resolve({ kind: 'not_sent', reason: refusal, isMisdirected: true })
       }
       const chosen = request.reusesConnections === false ? fresh : agents
       return new Exchange(request, options.clock).run(chosen, userAgent)
@@ -223,6 +234,10 @@ class Exchange {
   }
 
   #onFailed(error: Error): void {
+    if (error instanceof RefusedAddressError) {
+      this.#resolve({ kind: 'not_sent', reason: error.message, isMisdirected: true })
+      return
+    }
     const code = 'code' in error && typeof error.code === 'string' ? error.code : error.name
     if (this.#isWritten) {
       this.#unknown(`The connection broke before the answer was complete (${code}).`)

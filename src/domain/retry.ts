@@ -22,16 +22,18 @@ export function decideAfterFailure(
     readonly attemptsSpent: number
     readonly attemptAllowance: number
     readonly retryAfterMs: number | null
+    /** 0 to 1: spreads the attempts of many runs that were told to wait equally long. */
+    readonly chance: number
   },
   policy: RetryPolicy,
 ): RetryDecision {
-  const { code, attemptsSpent, attemptAllowance, retryAfterMs } = facts
+  const { code, attemptsSpent, attemptAllowance, retryAfterMs, chance } = facts
   const isLast = attemptsSpent + 1 >= attemptAllowance
   if (isLast || FAILURE_CATALOGUE[code].retried !== 'yes') {
     return { verb: 'fail' }
   }
   const backoffMs = policy.firstBackoffMs * policy.backoffFactor ** attemptsSpent
-  return { verb: 'postpone', delayMs: Math.max(backoffMs, retryAfterMs ?? 0) }
+  return { verb: 'postpone', delayMs: Math.max(backoffMs, spreadWait(retryAfterMs ?? 0, chance)) }
 }
 
 /** Interruptions in a row, without a checkpoint between them, that do not count as attempts. */
@@ -66,6 +68,18 @@ export const MAX_CALL_TRIES = 4
 export const MAX_WAIT_INSIDE_ATTEMPT_MS = 60_000
 const FIRST_CALL_WAIT_MS = 500
 
+/** Of a wait that the other system named, what may be added to it, and the most of it. */
+const SPREAD_SHARE = 0.25
+const MAX_SPREAD_MS = 5_000
+
+/**
+ * A wait that many were told alike, made a little longer for each: never less than was asked for. Else all of them
+ * would come back in the millisecond in which it is over, and be told to wait again.
+ */
+export function spreadWait(askedMs: number, chance: number): number {
+  return askedMs + Math.round(Math.min(askedMs * SPREAD_SHARE, MAX_SPREAD_MS) * chance)
+}
+
 /**
  * How long to wait before the same call is tried again, or null: the attempt ends. `chance`: 0 to 1,
  * spreads the tries of many workers.
@@ -79,7 +93,7 @@ export function decideCallWait(
     return null
   }
   if (retryAfterMs !== null) {
-    return retryAfterMs <= MAX_WAIT_INSIDE_ATTEMPT_MS ? retryAfterMs : null
+    return retryAfterMs <= MAX_WAIT_INSIDE_ATTEMPT_MS ? spreadWait(retryAfterMs, chance) : null
   }
   return FIRST_CALL_WAIT_MS * 2 ** (tries - 1) * (0.5 + chance / 2)
 }

@@ -10,7 +10,7 @@ import type { Outcome } from '../domain/delivery.ts'
 import { failure } from '../domain/failure.ts'
 import { decideCallWait } from '../domain/retry.ts'
 import { assert, unreachable } from '../runtime/assert.ts'
-import type { Random } from '../runtime/random.ts'
+import { drawChance, type Random } from '../runtime/random.ts'
 import type { WrittenRecord } from '../store/ledger.ts'
 import { AttemptStop, failAttempt } from './attempt-stop.ts'
 import { type CallAnswer, type CallContext, Calls, type ReservedIntent } from './calls.ts'
@@ -335,7 +335,7 @@ class Chunk {
       problem.kind === 'retryable' ? (problem.retryAfterMs ?? 0) : 0,
     )
     const retryAfterMs = Math.max(...waits) || null
-    const chance = (random.bytes(1)[0] ?? 0) / 255
+    const chance = drawChance(random)
     const waitMs = isWorthAnotherTry(first) ? decideCallWait(tries, retryAfterMs, chance) : null
     if (waitMs === null) {
       await this.giveUp()

@@ -14,7 +14,7 @@ import { decideAfterFailure, decideAfterInterruption, type RetryPolicy } from '.
 import { decideEnd, type EndOfRun } from '../domain/run.ts'
 import { sealedFor, type TestRecord } from '../domain/test-run.ts'
 import { unreachable } from '../runtime/assert.ts'
-import type { IdSource } from '../runtime/random.ts'
+import { drawChance, type IdSource, type Random } from '../runtime/random.ts'
 import type { Sealer } from '../runtime/seal.ts'
 import { type BreakerSettings, recordWithBreaker } from '../store/breaker.ts'
 import type { Database } from '../store/database.ts'
@@ -42,6 +42,7 @@ export interface EndRunParts extends KeepTryingParts {
   readonly database: Database
   readonly bus: Bus
   readonly ids: IdSource
+  readonly random: Random
   readonly sealer: Sealer
   readonly settings: { readonly retry: RetryPolicy; readonly breaker: BreakerSettings }
   readonly claimed: ClaimedRun
@@ -124,6 +125,7 @@ async function recordFailure(
       attemptsSpent: claimed.attemptsSpent,
       attemptAllowance: claimed.attemptAllowance,
       retryAfterMs,
+      chance: drawChance(parts.random),
     },
     parts.settings.retry,
   )

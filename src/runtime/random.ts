@@ -8,6 +8,12 @@ export interface Random {
 
 export const systemRandom: Random = { bytes: (count) => randomBytes(count) }
 
+/** From 0 to 1, both included. */
+export function drawChance(random: Random): number {
+  const [high = 0, low = 0] = random.bytes(2)
+  return (high * 256 + low) / 65_535
+}
+
 /** Makes UUIDs of version 7 (RFC 9562): 48 bits of wall-clock milliseconds, then a counter and chance. */
 export interface IdSource {
   next(): string

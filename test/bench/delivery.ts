@@ -19,11 +19,10 @@ import {
   RunSyncMutation,
 } from '../../src/client/documents.ts'
 import { createHttpDestination } from '../../src/connectors/destinations/http-destination.ts'
-import { createHttpClient } from '../../src/connectors/http-client.ts'
 import { createFileSource } from '../../src/connectors/sources/file/file-source.ts'
 import { canonicalJson } from '../../src/domain/json.ts'
 import { compileMapping } from '../../src/domain/mapping.ts'
-import { systemClock } from '../../src/runtime/clock.ts'
+import { createLocalClient } from '../support/local-client.ts'
 import { openConnection } from '../support/open-connection.ts'
 import {
   createWorkspaceToken,
@@ -157,7 +156,7 @@ async function timeBareLoop(bench: Bench, stream: string): Promise<number> {
     throw new Error('The mapping of the bench is not valid.')
   }
   const source = createFileSource({ rootDirectory: bench.directory })
-  const destination = createHttpDestination({ client: createHttpClient({ clock: systemClock }) })
+  const destination = createHttpDestination({ client: createLocalClient() })
   const startedAt = performance.now()
   const reader = await source.open({
     ...openConnection({ signal }),

@@ -1,8 +1,7 @@
 /** An unknown outcome at a destination of class NONE is work for a person: no idle connection is risked there (I12). */
 import { afterAll, afterEach, beforeEach, expect, it } from 'vitest'
 import { createHttpDestination } from '../../src/connectors/destinations/http-destination.ts'
-import { createHttpClient } from '../../src/connectors/http-client.ts'
-import { systemClock } from '../../src/runtime/clock.ts'
+import { createLocalClient } from '../support/local-client.ts'
 import { openConnection } from '../support/open-connection.ts'
 import {
   type RecordingDestination,
@@ -10,7 +9,7 @@ import {
 } from '../support/recording-destination.ts'
 import { deliver, outgoingRecords } from './destination-suite.ts'
 
-const client = createHttpClient({ clock: systemClock })
+const client = createLocalClient()
 const connector = createHttpDestination({ client })
 let standIn: RecordingDestination
 beforeEach(async () => {

@@ -2,10 +2,9 @@
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { DestinationWriter } from '../../src/connectors/destination.ts'
 import { createHttpDestination } from '../../src/connectors/destinations/http-destination.ts'
-import { createHttpClient } from '../../src/connectors/http-client.ts'
 import type { JsonObject } from '../../src/domain/json.ts'
 import { assert } from '../../src/runtime/assert.ts'
-import { systemClock } from '../../src/runtime/clock.ts'
+import { createLocalClient } from '../support/local-client.ts'
 import { openConnection } from '../support/open-connection.ts'
 import {
   type Reaction,
@@ -14,7 +13,7 @@ import {
 } from '../support/recording-destination.ts'
 import { outgoingRecords } from './destination-suite.ts'
 
-const client = createHttpClient({ clock: systemClock })
+const client = createLocalClient()
 const connector = createHttpDestination({ client })
 afterAll(() => client.close())
 

@@ -2,13 +2,12 @@
 import { sql } from 'drizzle-orm'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createHttpDestination } from '../../src/connectors/destinations/http-destination.ts'
-import { createHttpClient } from '../../src/connectors/http-client.ts'
 import { createRegistry } from '../../src/connectors/registry.ts'
 import type { Engine, EngineOptions } from '../../src/engine/engine.ts'
-import { systemClock } from '../../src/runtime/clock.ts'
 import { type Database, openDatabase } from '../../src/store/database.ts'
 import { createTestDatabase, DATABASE_KINDS, useDatabase } from '../support/databases.ts'
 import { createEngineHarness, type EngineHarness } from '../support/engine-harness.ts'
+import { createLocalClient } from '../support/local-client.ts'
 import {
   type RecordingDestination,
   startRecordingDestination,
@@ -292,7 +291,7 @@ function hangingSource(source: ScriptedSource, onRead: () => void): Partial<Engi
         }),
     }),
   }
-  const client = createHttpClient({ clock: systemClock })
+  const client = createLocalClient()
   return { registry: createRegistry([hanging], [createHttpDestination({ client })]) }
 }
 

@@ -7,7 +7,6 @@ import { sql } from 'drizzle-orm'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { ConnectorError } from '../../src/connectors/connector.ts'
 import { createHttpDestination } from '../../src/connectors/destinations/http-destination.ts'
-import { createHttpClient } from '../../src/connectors/http-client.ts'
 import { createRegistry } from '../../src/connectors/registry.ts'
 import type { SourceReader } from '../../src/connectors/source.ts'
 import type { SyncConfig } from '../../src/domain/sync.ts'
@@ -18,6 +17,7 @@ import { CALM_SETTINGS, ONE_SLOT } from '../support/calm-settings.ts'
 import { DATABASE_KINDS, useDatabase } from '../support/databases.ts'
 import { breaksAt, contactsIn, REFUSED } from '../support/deliveries.ts'
 import { createEngineHarness, type EngineHarness } from '../support/engine-harness.ts'
+import { createLocalClient } from '../support/local-client.ts'
 import { createPerson } from '../support/person.ts'
 import {
   type Reaction,
@@ -240,7 +240,7 @@ describe.runIf(DATABASE_KINDS.includes('postgresql'))('a run that is paused', ()
       open: (given: Parameters<ScriptedSource['open']>[0]) =>
         ++opened === 1 ? Promise.resolve(reader) : source.open(given),
     }
-    const http = createHttpDestination({ client: createHttpClient({ clock: systemClock }) })
+    const http = createHttpDestination({ client: createLocalClient() })
     const { run } = await pauseIn({
       isReached: isReading.reached,
       engine: { registry: createRegistry([slow], [http]) },

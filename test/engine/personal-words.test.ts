@@ -7,16 +7,15 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { ConnectorError } from '../../src/connectors/connector.ts'
 import type { DeliveryAnswer, DestinationConnector } from '../../src/connectors/destination.ts'
 import { createHttpDestination } from '../../src/connectors/destinations/http-destination.ts'
-import { createHttpClient } from '../../src/connectors/http-client.ts'
 import { createRegistry } from '../../src/connectors/registry.ts'
 import type { JsonObject } from '../../src/domain/json.ts'
 import { scrub } from '../../src/domain/scrub.ts'
 import { UNREPEATABLE } from '../../src/engine/scrub-answers.ts'
-import { systemClock } from '../../src/runtime/clock.ts'
 import { describeError } from '../../src/runtime/logger.ts'
 import { ENGINE_DATABASE_KINDS, useDatabase } from '../support/databases.ts'
 import { hurriedClock } from '../support/deliveries.ts'
 import { createEngineHarness, type EngineHarness } from '../support/engine-harness.ts'
+import { createLocalClient } from '../support/local-client.ts'
 import {
   type Reaction,
   type RecordingDestination,
@@ -273,7 +272,7 @@ describe.each(ENGINE_DATABASE_KINDS)('on %s', (kind) => {
     expect(await expectNothingOf(run.runId)).toContain(UNREPEATABLE)
   })
 
-  const client = createHttpClient({ clock: systemClock })
+  const client = createLocalClient()
 
   /** The http destination, whose calls all end with an exception. */
   const breakOff = (make: () => Error) => answering(() => Promise.reject(make()))

@@ -4,16 +4,15 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { AlreadyRunning } from '../../src/commands/refusals.ts'
 import { ConnectorError } from '../../src/connectors/connector.ts'
 import { createHttpDestination } from '../../src/connectors/destinations/http-destination.ts'
-import { createHttpClient } from '../../src/connectors/http-client.ts'
 import { createRegistry } from '../../src/connectors/registry.ts'
 import type { SourceReader } from '../../src/connectors/source.ts'
-import { systemClock } from '../../src/runtime/clock.ts'
 import { ENGINE_DATABASE_KINDS, useDatabase } from '../support/databases.ts'
 import {
   createEngineHarness,
   ENGINE_SETTINGS,
   type EngineHarness,
 } from '../support/engine-harness.ts'
+import { createLocalClient } from '../support/local-client.ts'
 import { createPerson } from '../support/person.ts'
 import {
   type RecordingDestination,
@@ -186,7 +185,7 @@ describe.each(ENGINE_DATABASE_KINDS)('stopping on %s', (kind) => {
           }),
       }
       const silent = { ...source, open: () => Promise.resolve(reader) }
-      const client = createHttpClient({ clock: systemClock })
+      const client = createLocalClient()
       const engine = await harness.startEngine({
         registry: createRegistry([silent], [createHttpDestination({ client })]),
       })

@@ -4,7 +4,6 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { AlreadyRunning } from '../../src/commands/refusals.ts'
 import { ConnectorError } from '../../src/connectors/connector.ts'
 import { createHttpDestination } from '../../src/connectors/destinations/http-destination.ts'
-import { createHttpClient } from '../../src/connectors/http-client.ts'
 import { createRegistry } from '../../src/connectors/registry.ts'
 import type { SourceReader } from '../../src/connectors/source.ts'
 import type { JsonValue } from '../../src/domain/json.ts'
@@ -21,6 +20,7 @@ import { putFailedRuns } from '../support/breaker-steps.ts'
 import { createCutDatabase } from '../support/cut-database.ts'
 import { ENGINE_DATABASE_KINDS, useDatabase } from '../support/databases.ts'
 import { createEngineHarness, type EngineHarness } from '../support/engine-harness.ts'
+import { createLocalClient } from '../support/local-client.ts'
 import { createPerson } from '../support/person.ts'
 import {
   type RecordingDestination,
@@ -262,7 +262,7 @@ describe.each(ENGINE_DATABASE_KINDS)('a test run on %s', (kind) => {
           return await (await source.open({} as never)).readPage(request)
         },
       }
-      const client = createHttpClient({ clock: systemClock })
+      const client = createLocalClient()
       const registry = createRegistry(
         [{ ...source, open: () => Promise.resolve(held) }],
         [createHttpDestination({ client })],

@@ -9,7 +9,6 @@ import { afterAll, beforeAll, inject } from 'vitest'
 import { type ApiClient, createApiClient } from '../../src/client/api-client.ts'
 import type { CommandContext } from '../../src/commands/context.ts'
 import { createHttpDestination } from '../../src/connectors/destinations/http-destination.ts'
-import { createHttpClient } from '../../src/connectors/http-client.ts'
 import { createRegistry } from '../../src/connectors/registry.ts'
 import { createFileSource } from '../../src/connectors/sources/file/file-source.ts'
 import type { Bus } from '../../src/coordination/bus.ts'
@@ -26,6 +25,7 @@ import { createSealer, SEALING_KEY_BYTES } from '../../src/runtime/seal.ts'
 import type { Database } from '../../src/store/database.ts'
 import { DATABASE_KINDS, useDatabase } from './databases.ts'
 import { makeWorkspace, type TestWorkspace } from './factories.ts'
+import { createLocalClient } from './local-client.ts'
 import { createRecordingLogger, type RecordingLogger } from './recording-logger.ts'
 import { type WatchedBus, watchBus } from './watched-bus.ts'
 
@@ -64,7 +64,7 @@ export async function openApi(database: Database, options: TestApiOptions = {}):
   const rootDirectory = await mkdtemp(join(tmpdir(), 'tajo-test-files-'))
   const logger = createRecordingLogger()
   const bus = watchBus(options.bus ?? createMemoryBus(logger))
-  const httpClient = createHttpClient({ clock: systemClock })
+  const httpClient = createLocalClient()
   const parts: CommandContext = {
     database,
     bus,

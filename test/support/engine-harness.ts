@@ -6,7 +6,6 @@
  */
 import { sql } from 'drizzle-orm'
 import { createHttpDestination } from '../../src/connectors/destinations/http-destination.ts'
-import { createHttpClient } from '../../src/connectors/http-client.ts'
 import { createRegistry } from '../../src/connectors/registry.ts'
 import { runChannel, WAKE_CHANNEL } from '../../src/coordination/bus.ts'
 import { createMemoryBus } from '../../src/coordination/memory/bus.ts'
@@ -24,6 +23,7 @@ import { createIdSource, systemRandom } from '../../src/runtime/random.ts'
 import { createSealer } from '../../src/runtime/seal.ts'
 import type { Database, Row } from '../../src/store/database.ts'
 import { enqueueRun, type NewRun } from '../../src/store/runs.ts'
+import { createLocalClient } from './local-client.ts'
 import type { RecordingDestination } from './recording-destination.ts'
 import { createRecordingLogger, type RecordingLogger } from './recording-logger.ts'
 import type { ScriptedSource } from './scripted-source.ts'
@@ -137,10 +137,7 @@ export function createEngineHarness(parts: {
 
   function defaultOptions(): Omit<EngineOptions, 'database' | 'leases' | 'bus' | 'logger'> {
     return {
-      registry: createRegistry(
-        [source],
-        [createHttpDestination({ client: createHttpClient({ clock: systemClock }) })],
-      ),
+      registry: createRegistry([source], [createHttpDestination({ client: createLocalClient() })]),
       sealer: createSealer(Buffer.alloc(32, 7), systemRandom),
       clock: systemClock,
       ids: createIdSource(systemClock, systemRandom),

@@ -9,7 +9,6 @@ import { runSync } from '../../src/commands/run-sync.ts'
 import { settleDelivery } from '../../src/commands/settle-delivery.ts'
 import { testSync } from '../../src/commands/test-sync.ts'
 import { createHttpDestination } from '../../src/connectors/destinations/http-destination.ts'
-import { createHttpClient } from '../../src/connectors/http-client.ts'
 import { createRegistry } from '../../src/connectors/registry.ts'
 import type { Settlement } from '../../src/domain/doubt.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
@@ -19,6 +18,7 @@ import type { Database } from '../../src/store/database.ts'
 import { listDoubts } from '../../src/store/history/doubts.ts'
 import { listRejectedRecords } from '../../src/store/history/rejected-records.ts'
 import type { EngineHarness } from './engine-harness.ts'
+import { createLocalClient } from './local-client.ts'
 import { newId, type SeededSync } from './store-seed.ts'
 
 export function createPerson(database: Database, harness: EngineHarness, sync: SeededSync) {
@@ -30,10 +30,7 @@ export function createPerson(database: Database, harness: EngineHarness, sync: S
     logger: harness.logger,
     ids: createIdSource(systemClock, systemRandom),
     random: systemRandom,
-    registry: createRegistry(
-      [],
-      [createHttpDestination({ client: createHttpClient({ clock: systemClock }) })],
-    ),
+    registry: createRegistry([], [createHttpDestination({ client: createLocalClient() })]),
     sealer: createSealer(Buffer.alloc(32, 7), systemRandom),
   }
   const actor: Actor = {

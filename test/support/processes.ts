@@ -6,6 +6,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
+import { LOCAL_ENVIRONMENT } from './local-client.ts'
 import { findBuilt } from './programs.ts'
 
 export interface StartedProcess {
@@ -22,7 +23,10 @@ export interface StartedProcess {
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const MAX_OUTPUT = 64 * 1024
 
-/** Runs a file of the repository, TypeScript or built, with a bare environment and the given variables. Traces name sources. */
+/**
+ * Runs a file of the repository, TypeScript or built, with a bare environment, in which this machine may be
+ * reached, and the given variables. Traces name sources.
+ */
 export function startScript(
   path: string,
   environment: Readonly<Record<string, string>>,
@@ -31,7 +35,12 @@ export function startScript(
   const loader = path.endsWith('.ts') ? ['--import', 'tsx'] : ['--enable-source-maps']
   const child = spawn(process.execPath, [...loader, path, ...args], {
     cwd: ROOT,
-    env: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...environment },
+    env: {
+      PATH: process.env['PATH'],
+      HOME: process.env['HOME'],
+      ...LOCAL_ENVIRONMENT,
+      ...environment,
+    },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   return watch(child, path)

@@ -16,7 +16,6 @@ import { resumeSync } from '../../src/commands/resume-sync.ts'
 import { retryRun } from '../../src/commands/retry-run.ts'
 import { settleDelivery } from '../../src/commands/settle-delivery.ts'
 import { createHttpDestination } from '../../src/connectors/destinations/http-destination.ts'
-import { createHttpClient } from '../../src/connectors/http-client.ts'
 import { createRegistry } from '../../src/connectors/registry.ts'
 import { createMemoryBus } from '../../src/coordination/memory/bus.ts'
 import { type Counters, LEDGER_RETENTION_MS, NO_COUNTS } from '../../src/domain/delivery.ts'
@@ -43,6 +42,7 @@ import {
 import { fireSlots, storeSlots } from '../../src/store/schedules.ts'
 import { sweepRun } from '../../src/store/sweeps.ts'
 import { closeRunOfSilentWorker, type RunningRun, recoverRun } from '../../src/store/workers.ts'
+import { createLocalClient } from './local-client.ts'
 import { createRecordingLogger } from './recording-logger.ts'
 import { createScriptedSource } from './scripted-source.ts'
 import {
@@ -292,7 +292,7 @@ const shared = {
   random: systemRandom,
   registry: createRegistry(
     [createScriptedSource()],
-    [createHttpDestination({ client: createHttpClient({ clock: systemClock }) })],
+    [createHttpDestination({ client: createLocalClient() })],
   ),
   sealer: createSealer(Buffer.alloc(32, 7), systemRandom),
 }

@@ -3,13 +3,12 @@ import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { createHttpDestination } from '../../src/connectors/destinations/http-destination.ts'
-import { createHttpClient } from '../../src/connectors/http-client.ts'
 import { createFileSource } from '../../src/connectors/sources/file/file-source.ts'
-import { systemClock } from '../../src/runtime/clock.ts'
+import { createLocalClient } from '../support/local-client.ts'
 
 const text = readFileSync(new URL('../../docs/connectors.md', import.meta.url), 'utf8')
 const file = createFileSource({ rootDirectory: '/' })
-const http = createHttpDestination({ client: createHttpClient({ clock: systemClock }) })
+const http = createHttpDestination({ client: createLocalClient() })
 
 describe('docs/connectors.md', () => {
   it.each([

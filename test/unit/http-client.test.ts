@@ -9,13 +9,15 @@ import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createHttpClient, type HttpRequest } from '../../src/connectors/http-client.ts'
 import { redact } from '../../src/connectors/redact.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
+import { LOCAL_GUARD } from '../support/local-client.ts'
 import {
   type RecordingDestination,
   startRecordingDestination,
 } from '../support/recording-destination.ts'
 
 const NOW = new Date('2026-11-30T12:00:00Z')
-const client = createHttpClient({ clock: { ...systemClock, now: () => NOW }, userAgent: 'test' })
+const clock = { ...systemClock, now: () => NOW }
+const client = createHttpClient({ clock, guard: LOCAL_GUARD, userAgent: 'test' })
 afterAll(() => client.close())
 
 const request = (url: string, more: Partial<HttpRequest> = {}): HttpRequest => ({

@@ -1,10 +1,9 @@
 /** What the settings of an http destination accept, and how each bad one is named. */
 import { afterAll, describe, expect, it } from 'vitest'
 import { createHttpDestination } from '../../src/connectors/destinations/http-destination.ts'
-import { createHttpClient } from '../../src/connectors/http-client.ts'
-import { systemClock } from '../../src/runtime/clock.ts'
+import { createLocalClient } from '../support/local-client.ts'
 
-const client = createHttpClient({ clock: systemClock })
+const client = createLocalClient()
 const connector = createHttpDestination({ client })
 afterAll(() => client.close())
 

@@ -2,7 +2,6 @@
 
 import type { CommandContext } from '../../../src/commands/context.ts'
 import { createHttpDestination } from '../../../src/connectors/destinations/http-destination.ts'
-import { createHttpClient } from '../../../src/connectors/http-client.ts'
 import { createRegistry } from '../../../src/connectors/registry.ts'
 import { createFileSource } from '../../../src/connectors/sources/file/file-source.ts'
 import { createMemoryBus } from '../../../src/coordination/memory/bus.ts'
@@ -16,6 +15,7 @@ import { createLogger } from '../../../src/runtime/logger.ts'
 import { createIdSource, systemRandom } from '../../../src/runtime/random.ts'
 import { createSealer, SEALING_KEY_BYTES } from '../../../src/runtime/seal.ts'
 import { openDatabase } from '../../../src/store/database.ts'
+import { createLocalClient } from '../../support/local-client.ts'
 
 /** Of each of the servers that are compared. */
 export const CONNECTIONS = 8
@@ -41,7 +41,7 @@ export async function openParts(databaseUrl: string): Promise<CommandContext> {
     random: systemRandom,
     registry: createRegistry(
       [createFileSource({ rootDirectory: '/nonexistent' })],
-      [createHttpDestination({ client: createHttpClient({ clock: systemClock }) })],
+      [createHttpDestination({ client: createLocalClient() })],
     ),
     sealer: createSealer(systemRandom.bytes(SEALING_KEY_BYTES), systemRandom),
   }
