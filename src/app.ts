@@ -10,6 +10,7 @@
 import { hostname } from 'node:os'
 import type { CommandContext } from './commands/context.ts'
 import { ensureFirstToken } from './commands/ensure-first-token.ts'
+import { OutsideCalls } from './commands/outside-calls.ts'
 import type { Config } from './config.ts'
 import { createAddressGuard } from './connectors/address-guard.ts'
 import { createHttpDestination } from './connectors/destinations/http-destination.ts'
@@ -213,6 +214,7 @@ async function createCommandContext(
       [createHttpDestination({ client: createHttpClient({ clock, guard }) })],
     ),
     sealer: createSealer(key, systemRandom),
+    outsideCalls: new OutsideCalls(clock),
   }
 }
 

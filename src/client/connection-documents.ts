@@ -15,6 +15,12 @@ export const DisconnectConnectionMutation = graphql(`
       id
       isConnected
       disconnectedAt
+      access {
+        status
+        since
+        detail
+        whatToDo
+      }
       hasCredentials
       config
       syncs(first: 50) {
@@ -36,6 +42,60 @@ export const ReconnectConnectionMutation = graphql(`
       __typename
       ...ConnectionChanged
       ...Refused
+    }
+  }
+`)
+
+export const TestConnectionMutation = graphql(`
+  mutation TestConnection($input: TestConnectionInput!) {
+    testConnection(input: $input) {
+      __typename
+      ... on TestedConnection {
+        testedAt
+        result {
+          __typename
+          ... on ConnectionTestVerdict {
+            message
+            detail
+          }
+        }
+        connection {
+          id
+          access {
+            status
+            since
+            detail
+            whatToDo
+          }
+        }
+      }
+      ...Refused
+    }
+  }
+`)
+
+/** How the syncs of the workspace are, and by which connection they are refused. */
+export const RefusedSyncsQuery = graphql(`
+  query RefusedSyncs($first: Int) {
+    syncs(first: $first) {
+      edges {
+        node {
+          id
+          health {
+            status
+            since
+            why
+          }
+          refusedConnections {
+            id
+            name
+            access {
+              status
+              since
+            }
+          }
+        }
+      }
     }
   }
 `)

@@ -7,6 +7,7 @@ import type { Logger } from '../runtime/logger.ts'
 import type { IdSource, Random } from '../runtime/random.ts'
 import type { Sealer } from '../runtime/seal.ts'
 import type { Database } from '../store/database.ts'
+import type { OutsideCalls } from './outside-calls.ts'
 
 export interface CommandContext {
   readonly database: Database
@@ -17,6 +18,7 @@ export interface CommandContext {
   readonly random: Random
   readonly registry: ConnectorRegistry
   readonly sealer: Sealer
+  readonly outsideCalls: OutsideCalls
 }
 
 /** The person or script that acts: the token it came with, and the workspace that token opens. */

@@ -102,22 +102,34 @@ export async function onceChecked<Answer>(
   call: Call<Answer>,
   checkAndWork: () => Promise<Answer>,
 ): Promise<Answer> {
-  const request = readRequest(call)
-  if (request === null) {
-    return await checkAndWork()
-  }
-  const kept = await findKeptAnswer(call.context.database, request)
-  if (kept) {
-    return readAnswer(call.command, request, kept)
+  const answer = await findAnswer(call)
+  if (answer !== null) {
+    return answer
   }
   try {
     return await checkAndWork()
   } catch (error) {
-    if (error instanceof Refusal) {
+    if (error instanceof Refusal && isKeyed(call)) {
       return await once<Answer>(call, () => Promise.reject(error))
     }
     throw error
   }
+}
+
+/** Its digest under each key that is known: the answer may have been kept before the key was changed. */
+interface DigestedRequest extends KeyedRequest {
+  readonly knownDigests: readonly string[]
+}
+
+/** What came of the request before, under its client key; null: nothing has, or it has none. */
+export async function findAnswer<Answer>(call: Call<Answer>): Promise<Answer | null> {
+  const request = readRequest(call)
+  const kept = request && (await findKeptAnswer(call.context.database, request))
+  return kept ? readAnswer(call.command, request, kept) : null
+}
+
+function isKeyed<Answer>(call: Call<Answer>): boolean {
+  return readRequest(call) !== null
 }
 
 /** Null: no key is given. */
@@ -126,7 +138,7 @@ function readRequest<Answer>({
   actor,
   command,
   input,
-}: Call<Answer>): KeyedRequest | null {
+}: Call<Answer>): DigestedRequest | null {
   const { clientKey, ...rest } = input
   if (clientKey === undefined || clientKey === null) {
     return null
@@ -137,8 +149,14 @@ function readRequest<Answer>({
   }
   // A token of Tajo's may be answered of what does not exist for others.
   const asked = actor.isTajo ? { ...rest, isTajo: true } : rest
-  const inputDigest = context.sealer.digest(toCanonicalText(asked))
-  return { workspaceId: actor.workspaceId, clientKey, command: command.name, inputDigest }
+  const { sealer } = context
+  const knownDigests = sealer.digests(toCanonicalText(asked))
+  const [inputDigest] = knownDigests
+  assert(inputDigest !== undefined, 'A sealer has a key.')
+  return {
+    ...{ workspaceId: actor.workspaceId, clientKey, command: command.name },
+    ...{ inputDigest, digestKeyId: sealer.keyId, knownDigests },
+  }
 }
 
 /** Input that is nested too deep has none: its command refuses it, so nothing is kept under that. */
@@ -157,7 +175,7 @@ async function workOnce<Answer, GivenUp extends null>(
   tx: Handle,
   given: {
     readonly call: Call<Answer>
-    readonly request: KeyedRequest
+    readonly request: DigestedRequest
     readonly work: (tx: Handle) => Promise<Done<Answer> | GivenUp>
   },
 ): Promise<Done<Answer> | GivenUp> {
@@ -191,10 +209,10 @@ async function useKey(tx: Handle, request: KeyedRequest): Promise<KeptAnswer | n
 
 function readAnswer<Answer>(
   command: RepeatableCommand<Answer>,
-  request: KeyedRequest,
+  request: DigestedRequest,
   kept: KeptAnswer,
 ): Answer {
-  if (kept.command !== request.command || kept.inputDigest !== request.inputDigest) {
+  if (kept.command !== request.command || !request.knownDigests.includes(kept.inputDigest)) {
     const reason = 'This key was used before for another request.'
     throw new InvalidInput([{ field: 'clientKey', reason }])
   }

@@ -62,9 +62,21 @@ export class Busy extends Refusal {
   override readonly name = 'Busy'
   readonly code = 'BUSY'
 
-  constructor() {
+  constructor(
+    why = 'Others are changing the same at this moment, so nothing was done: send the request again.',
+  ) {
+    super(why)
+  }
+}
+
+/** What needs the tool cannot be done. */
+export class NotConnected extends Refusal {
+  override readonly name = 'NotConnected'
+  readonly code = 'NOT_CONNECTED'
+
+  constructor(connectionName: string) {
     super(
-      'Others are changing the same at this moment, so nothing was done: send the request again.',
+      `The tool ${JSON.stringify(connectionName)} is not connected: connect it again (reconnectConnection).`,
     )
   }
 }

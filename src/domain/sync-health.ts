@@ -7,13 +7,15 @@
  * resumption does not count.
  */
 import { describeFailure, type Failure } from './failure.ts'
+import { quoteName } from './mapping-names.ts'
 import { type AnchoredSchedule, type CronEngine, nextFire } from './schedule.ts'
 import type { PauseCause } from './sync.ts'
 
 /**
  * `late`: it should have run, or a worker should have taken its run. `silent`: nothing has come of its schedule
  * for so long that it will not come by itself. `failing`: its last run failed. `partial`: its last run came to the
- * end of the source, but not with all records: as with the dead-man check, that is no success.
+ * end of the source, but not with all records: as with the dead-man check, that is no success. One of whose
+ * connections is refused is `failing` too, also where it was another sync's run that found out.
  */
 export type SyncHealthStatus = 'ok' | 'partial' | 'late' | 'silent' | 'failing' | 'paused'
 
@@ -42,6 +44,8 @@ export interface SyncHealthFacts {
     /** When the first of the partial runs ended after which none has succeeded; null: it succeeded. */
     readonly partialSinceMs: number | null
   } | null
+  /** A connection of its published version that the other system refuses; null: none is. */
+  readonly refused: { readonly connectionName: string; readonly sinceMs: number } | null
   /** The first and the last run that failed after it, and since it was activated. */
   readonly failures: { readonly firstMs: number; readonly last: Failure } | null
   readonly inFlight:
@@ -80,6 +84,14 @@ function decide(parts: SyncHealthParts, facts: SyncHealthFacts): SyncHealth {
   }
   if (inFlight?.status === 'running' && nowMs - inFlight.progressMs <= parts.progressStaleAfterMs) {
     return { status: 'ok', sinceMs: inFlight.startedMs, why: 'A run is under way.' }
+  }
+  if (facts.refused) {
+    const { connectionName, sinceMs } = facts.refused
+    return {
+      status: 'failing',
+      sinceMs: Math.min(sinceMs, failures?.firstMs ?? sinceMs),
+      why: `The other system refuses our access by the connection ${quoteName(connectionName)}: reconnect it.`,
+    }
   }
   if (failures) {
     return {

@@ -8,6 +8,7 @@ import { CoordinationUnavailableError } from '../coordination/lease.ts'
 import { type Failure, failure, type Step } from '../domain/failure.ts'
 import { decideStop, type SyncStatus } from '../domain/sync.ts'
 import { unreachable } from '../runtime/assert.ts'
+import { UnknownKeyError } from '../runtime/seal.ts'
 import { WordedError } from '../runtime/worded-error.ts'
 import { MissingPartitionError } from '../store/partitions.ts'
 import { findUnavailable } from '../store/unavailable.ts'
@@ -98,7 +99,7 @@ export function stopCauseOf(error: unknown, step: Step | null): StopCause {
     const told = failure('unclassified_exception', { ...at, detail: unavailable.message })
     return { kind: 'interrupted', failure: told }
   }
-  if (error instanceof MissingPartitionError) {
+  if (error instanceof MissingPartitionError || error instanceof UnknownKeyError) {
     const told = failure('unclassified_exception', { ...at, detail: error.message })
     return { kind: 'failed', failure: told, retryAfterMs: null }
   }

@@ -36,7 +36,7 @@ import { endRun, type RunEnd } from './end-run.ts'
 import type { FaultHook } from './fault-points.ts'
 import { LeaseKeeper } from './lease-keeper.ts'
 import { LeftIntents } from './left-intents.ts'
-import { findEnds, type OpenConnectors, openConnectors } from './open-connectors.ts'
+import { type Ends, findEnds, type OpenConnectors, openConnectors } from './open-connectors.ts'
 import { PageLoop } from './page-loop.ts'
 import { ProgressPublisher } from './progress-publisher.ts'
 import { Quarantine } from './quarantine.ts'
@@ -100,10 +100,10 @@ export async function runAttempt(
     beatGaps: () => parts.beatGaps(),
   })
   await publisher.publish(claimed.progress)
-  const end = await reachEnd(parts, { claimed, holder, lease, publisher, signal })
+  const { end, ends } = await reachEnd(parts, { claimed, holder, lease, publisher, signal })
   await parts.faults('beforeFinish', claimed.runId)
   try {
-    const progress = await endRun({ ...parts, claimed, holder }, end)
+    const progress = await endRun({ ...parts, claimed, holder, ends }, end)
     if (progress) {
       await publisher.publish(progress)
     } else {
@@ -131,35 +131,46 @@ interface AttemptContext {
   readonly signal: AbortSignal
 }
 
-async function reachEnd(parts: AttemptParts, context: AttemptContext): Promise<RunEnd> {
+/** How the attempt ended, and the connections that it was at; null: it did not get so far. */
+interface ReachedEnd {
+  readonly end: RunEnd
+  readonly ends: Ends | null
+}
+
+async function reachEnd(parts: AttemptParts, context: AttemptContext): Promise<ReachedEnd> {
   const { claimed, lease } = context
   let connectors: OpenConnectors | null = null
+  let ends: Ends | null = null
   try {
     await parts.faults('afterClaim', claimed.runId)
     context.signal.throwIfAborted()
-    if (claimed.testLimit !== null) {
-      return { kind: 'tested', records: await runTest(parts, context, claimed.testLimit) }
+    const { signal } = context
+    const { workspaceId, testLimit } = claimed
+    if (testLimit !== null) {
+      const config = readTestedConfig(claimed)
+      ends = await findEnds(parts.database, workspaceId, config)
+      const records = await runTest(parts, context, { config, ends, limit: testLimit })
+      return { end: { kind: 'tested', records }, ends }
     }
     const config = checkStanding(claimed)
-    const { signal } = context
-    const { workspaceId } = claimed
     const finding = findEnds(parts.database, workspaceId, config)
     // Thrown below, once the lease is taken: nobody may give it back while it is being taken.
     finding.catch(() => undefined)
     await lease.take()
-    const ends = await finding
+    const found = await finding
+    ends = found
     await parts.faults('afterLease', claimed.runId)
     connectors = await unlessStopped(signal, () =>
-      openConnectors({ ...parts, workspaceId, config, ends, signal }),
+      openConnectors({ ...parts, workspaceId, config, ends: found, signal }),
     )
     const totals = await createPageLoop(parts, context, { config, connectors }).then((loop) =>
       loop.run(claimed.reached),
     )
-    return { kind: 'end_of_source', totals }
+    return { end: { kind: 'end_of_source', totals }, ends }
   } catch (error) {
     const stop = stopCauseOf(error, null)
     parts.logger.warn('attempt.stopped', { runId: claimed.runId, stop: stop.kind }, error)
-    return { kind: 'stopped', stop }
+    return { end: { kind: 'stopped', stop }, ends }
   } finally {
     await connectors?.close()
   }
@@ -169,12 +180,10 @@ async function reachEnd(parts: AttemptParts, context: AttemptContext): Promise<R
 async function runTest(
   parts: AttemptParts,
   { claimed, signal }: AttemptContext,
-  limit: number,
+  test: { readonly config: SyncConfig; readonly ends: Ends; readonly limit: number },
 ): Promise<readonly TestRecord[]> {
   const { workspaceId, syncId } = claimed
-  assert(claimed.config !== null, 'A test run has a version.')
-  const config = readSyncConfig(claimed.config)
-  const ends = await findEnds(parts.database, workspaceId, config)
+  const { config, ends, limit } = test
   const connectors = await unlessStopped(signal, () =>
     openConnectors({ ...parts, workspaceId, config, ends, signal }),
   )
@@ -185,6 +194,11 @@ async function runTest(
   } finally {
     await connectors.close()
   }
+}
+
+function readTestedConfig({ config }: ClaimedRun): SyncConfig {
+  assert(config !== null, 'A test run has a version.')
+  return readSyncConfig(config)
 }
 
 /** The configuration that may run. Throws an attempt's stop when the version no longer stands. */

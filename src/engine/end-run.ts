@@ -3,7 +3,7 @@
  *
  * Invariant: the end of an attempt is not lost to a database that is away for a moment: it is tried
  * again until it is recorded or the run turns out to be another's, but not past a drain's deadline. A failure
- * is recorded together with what follows from it for the sync (I18).
+ * is recorded together with what follows from it for the sync (I18), and for the connection that was refused (I24).
  */
 import { announceAlerts } from '../coordination/announce.ts'
 import type { Bus } from '../coordination/bus.ts'
@@ -17,7 +17,8 @@ import { unreachable } from '../runtime/assert.ts'
 import { drawChance, type IdSource, type Random } from '../runtime/random.ts'
 import type { Sealer } from '../runtime/seal.ts'
 import { type BreakerSettings, recordWithBreaker } from '../store/breaker.ts'
-import type { Database } from '../store/database.ts'
+import { clearRefusal, markRefused, type StoredConnection } from '../store/connections.ts'
+import type { Database, Handle } from '../store/database.ts'
 import {
   cancelRun,
   completeRun,
@@ -32,6 +33,7 @@ import type { ClaimedRun } from '../store/runs.ts'
 import { completeTestRun } from '../store/test-runs.ts'
 import type { StopCause } from './attempt-stop.ts'
 import { type KeepTryingParts, keepTrying } from './keep-trying.ts'
+import type { Ends } from './open-connectors.ts'
 
 export type RunEnd =
   | { readonly kind: 'end_of_source'; readonly totals: EndOfRun }
@@ -47,6 +49,8 @@ export interface EndRunParts extends KeepTryingParts {
   readonly settings: { readonly retry: RetryPolicy; readonly breaker: BreakerSettings }
   readonly claimed: ClaimedRun
   readonly holder: RunHolder
+  /** The connections as they were read when the attempt began; null: it did not get so far. */
+  readonly ends: Ends | null
 }
 
 /** Null: the run is another's. Throws when the database stayed away; recovery then finds the run dropped. */
@@ -91,6 +95,9 @@ async function recordEndOfSource(
   if (decision.verb === 'complete') {
     const completed = await completeRun(parts.database, parts.holder, decision.status)
     parts.logger.info('run.completed', { runId: parts.holder.runId, status: decision.status })
+    if (completed) {
+      await clearRefusals(parts, hasAnswered(parts.claimed.progress, completed.progress))
+    }
     if (completed?.hasEndedSilence) {
       await announceAlerts(parts.bus)
     }
@@ -99,10 +106,33 @@ async function recordEndOfSource(
   return recordFailure(parts, failure(decision.code, { step: 'writing' }), null)
 }
 
+/** The destination has taken or rejected records since the attempt began: where none were sent, it let nobody through. */
+function hasAnswered(before: RunProgress, after: RunProgress): boolean {
+  const answered = ({ counters }: RunProgress) => counters.written + counters.rejected
+  return answered(after) > answered(before)
+}
+
+/**
+ * What let the run through is not refused any more (I24). Asks only where it was when the attempt began; should this be lost,
+ * the next run does it.
+ */
+async function clearRefusals(
+  { database, ends, logger, holder }: EndRunParts,
+  hasDestinationAnswered: boolean,
+): Promise<void> {
+  const passed = ends ? [ends.from, ...(hasDestinationAnswered ? [ends.to] : [])] : []
+  for (const connection of passed.filter(({ refusedAt }) => refusedAt !== null)) {
+    if (await clearRefusal(database, connection)) {
+      logger.info('connection.let_in', { connectionId: connection.id, runId: holder.runId })
+    }
+  }
+}
+
 async function recordTest(
-  { database, holder, logger, sealer }: EndRunParts,
+  parts: EndRunParts,
   records: readonly TestRecord[],
 ): Promise<RunProgress | null> {
+  const { database, holder, logger, sealer } = parts
   const { runId } = holder
   const completed = await completeTestRun(database, holder, {
     read: records.length,
@@ -110,6 +140,9 @@ async function recordTest(
     sealedRecords: sealer.seal(JSON.stringify(records), sealedFor(runId)),
   })
   logger.info('run.completed', { runId, status: 'succeeded' })
+  if (completed) {
+    await clearRefusals(parts, false)
+  }
   return completed
 }
 
@@ -151,16 +184,47 @@ async function recordFailed(parts: EndRunParts, told: Failure): Promise<RunProgr
   const { runId, syncId } = holder
   const { breaker } = parts.settings
   logger.info('run.failed', { runId, code: told.code })
+  const fail = (tx: Handle) => failWithRefusal(tx, parts, told)
   if (parts.claimed.testLimit !== null) {
-    return await failRun(database, holder, told) // it says nothing of what is published
+    // It says nothing of what is published.
+    return await database.transaction('endRun.recordFailed', fail)
   }
   const settings = { ids, breaker, name: 'endRun.recordFailed', syncId }
-  const failed = await recordWithBreaker(database, settings, (tx) => failRun(tx, holder, told))
+  const failed = await recordWithBreaker(database, settings, fail)
   if (failed?.trip) {
     logger.warn('breaker.tripped', failed.trip)
     await announceAlerts(parts.bus)
   }
   return failed?.recorded ?? null
+}
+
+/** The connection is marked with the run, unless it has been connected anew since the attempt began. */
+async function failWithRefusal(
+  tx: Handle,
+  { holder, logger, ends }: EndRunParts,
+  told: Failure,
+): Promise<RunProgress | null> {
+  const progress = await failRun(tx, holder, told)
+  const refused = progress && ends ? findRefused(told, ends) : null
+  if (refused && (await markRefused(tx, refused, told.detail ?? ''))) {
+    logger.warn('connection.refused', { connectionId: refused.id, runId: holder.runId })
+  }
+  return progress
+}
+
+/** The step tells at which end it was. Null: access was not refused, or nobody can tell by whom. */
+function findRefused({ code, step }: Failure, { from, to }: Ends): StoredConnection | null {
+  if (code !== 'connection_unauthorized') {
+    return null
+  }
+  switch (step) {
+    case 'reading':
+      return from
+    case 'writing':
+      return to
+    default:
+      return null
+  }
 }
 
 async function recordInterruption(parts: EndRunParts, told: Failure): Promise<RunProgress | null> {

@@ -11,8 +11,8 @@ import type { SyncConfig } from '../domain/sync.ts'
 import type { Sealer } from '../runtime/seal.ts'
 import { findConnections, type StoredConnection } from '../store/connections.ts'
 import type { Database } from '../store/database.ts'
+import { keepCredentials, unsealCredentials } from '../store/kept-credentials.ts'
 import { atStep, failAttempt } from './attempt-stop.ts'
-import { keepCredentials, unsealCredentials } from './kept-credentials.ts'
 
 export interface OpenConnectors {
   readonly reader: SourceReader
@@ -96,7 +96,7 @@ function connect(options: OpenConnectorsOptions, connection: StoredConnection): 
     connectionId: connection.id,
     config: connection.config,
     credentials: unsealCredentials(sealer, connection),
-    kept: keepCredentials({ ...options, connection }),
+    kept: keepCredentials({ ...options, connection, whenMissing: toMissing }),
     signal,
   }
 }
@@ -108,7 +108,11 @@ function pick(connections: readonly StoredConnection[], id: string, end: string)
 }
 
 function refuse(subject: string): never {
-  throw failAttempt(failure('connection_missing', { subject }))
+  throw toMissing({ name: subject })
+}
+
+function toMissing({ name: subject }: Pick<StoredConnection, 'name'>): Error {
+  return failAttempt(failure('connection_missing', { subject }))
 }
 
 function refuseType(type: string): never {

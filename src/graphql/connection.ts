@@ -3,6 +3,8 @@ import { createConnection } from '../commands/create-connection.ts'
 import { disconnectConnection } from '../commands/disconnect-connection.ts'
 import { reconnectConnection } from '../commands/reconnect-connection.ts'
 import { Forbidden, InvalidInput, NotFound } from '../commands/refusals.ts'
+import { type ConnectionAccess, decideAccess } from '../domain/connection-access.ts'
+import type { Instant } from '../runtime/clock.ts'
 import { listConnections, listSyncsOfConnection } from '../store/history/syncs.ts'
 import { builder } from './builder.ts'
 import { clientKeyField } from './client-key.ts'
@@ -19,6 +21,45 @@ const ConnectionRoleEnum = builder.enumType('ConnectionRole', {
     DESTINATION: { description: 'Records can be written to it.' },
   } as const,
 })
+
+const ConnectionStatusEnum = builder.enumType('ConnectionStatus', {
+  description: 'Whether a tool lets us in, as far as anybody has seen.',
+  values: {
+    CONNECTED: { value: 'connected', description: 'It is connected, and nobody was refused.' },
+    UNAUTHORIZED: {
+      value: 'unauthorized',
+      description:
+        'The other system refused our access: runs that need it fail with `CONNECTION_UNAUTHORIZED` until it is reconnected. A test or a run that gets through, and began after the refusal, ends this as well.',
+    },
+    DISCONNECTED: {
+      value: 'disconnected',
+      description: 'It is not connected: runs that need it fail with `CONNECTION_MISSING`.',
+    },
+  } as const,
+})
+
+const ConnectionAccessType = builder
+  .objectRef<ConnectionAccess<Instant>>('ConnectionAccess')
+  .implement({
+    description: 'Whether a tool lets us in, since when it does not, and what to do.',
+    fields: (t) => ({
+      status: t.expose('status', { type: ConnectionStatusEnum, description: 'Where it stands.' }),
+      since: t.expose('since', {
+        type: 'DateTime',
+        nullable: true,
+        description: 'Since when it does not let us in; null while it does.',
+      }),
+      detail: t.exposeString('detail', {
+        nullable: true,
+        description:
+          'What the other system said when it refused, without personal data and secrets; null where it did not refuse.',
+      }),
+      whatToDo: t.exposeString('whatToDo', {
+        nullable: true,
+        description: 'What to do about it; null while it lets us in.',
+      }),
+    }),
+  })
 
 ConnectionType.implement({
   description: 'A tool that is, or was, connected in the workspace.',
@@ -46,6 +87,11 @@ ConnectionType.implement({
       type: 'DateTime',
       nullable: true,
       description: 'When it was disconnected; null while it is connected.',
+    }),
+    access: t.field({
+      type: ConnectionAccessType,
+      description: 'Whether the tool lets us in, as far as any run or test has seen.',
+      resolve: (connection) => decideAccess(connection),
     }),
     syncs: t.connection({
       type: SyncType,

@@ -30,7 +30,11 @@ const SyncHealthStatusEnum = builder.enumType('SyncHealthStatus', {
       description:
         'So much time has passed that it will not run by itself: three times the time between two runs, at least an hour and at most a day.',
     },
-    FAILING: { value: 'failing', description: 'Its last run failed.' },
+    FAILING: {
+      value: 'failing',
+      description:
+        'Its last run failed, or the other system refuses our access by one of its connections (`Sync.refusedConnections`).',
+    },
     PAUSED: { value: 'paused', description: 'Nothing of it runs, because it is paused.' },
   } as const,
 })

@@ -3,6 +3,7 @@ import { checkText, MAX_NAME_LENGTH } from '../commands/input-checks.ts'
 import { checkPreviewCount } from '../commands/preview-schedule.ts'
 import { InvalidInput } from '../commands/refusals.ts'
 import { BREAKER_PAUSE_REASON } from '../domain/breaker.ts'
+import { decideAccess } from '../domain/connection-access.ts'
 import { nextFires } from '../domain/schedule.ts'
 import { digestConfig } from '../domain/sync.ts'
 import { type Instant, instantAt } from '../runtime/clock.ts'
@@ -11,11 +12,11 @@ import { sha256 } from '../runtime/hash.ts'
 import type { HistoricPublication } from '../store/history/publications.ts'
 import { listRuns } from '../store/history/run-pages.ts'
 import { findLastRuns } from '../store/history/runs.ts'
-import { type HistoricSync, listSyncs } from '../store/history/syncs.ts'
+import { type HistoricConnection, type HistoricSync, listSyncs } from '../store/history/syncs.ts'
 import { builder } from './builder.ts'
-import { getActor } from './context.ts'
+import { type ApiContext, getActor } from './context.ts'
 import { readId } from './global-id.ts'
-import { COLLECT_ONLY, PublicationType, RunType, SyncType } from './nodes.ts'
+import { COLLECT_ONLY, ConnectionType, PublicationType, RunType, SyncType } from './nodes.ts'
 import { resolveIdPage } from './paging.ts'
 import { DEFAULT_PREVIEWED_FIRES } from './schedule.ts'
 import { SyncConfigurationType } from './sync-configuration.ts'
@@ -97,6 +98,12 @@ SyncType.implement({
       description: 'Whether the draft differs from the published version, or nothing is published.',
       resolve: ({ draft, versionDigest }) => digestConfig(sha256, draft) !== versionDigest,
     }),
+    refusedConnections: t.field({
+      type: [ConnectionType],
+      description:
+        'Its connections by which the other system refuses our access, as it is published, or else as it is drafted. Each says since when, and what to do, under `access`.',
+      resolve: findRefusedConnections,
+    }),
     lastRun: t.loadable({
       type: RunType,
       nullable: true,
@@ -148,6 +155,20 @@ SyncType.implement({
     }),
   }),
 })
+
+async function findRefusedConnections(
+  { draft, publishedConfig }: HistoricSync,
+  _args: object,
+  context: ApiContext,
+): Promise<HistoricConnection[]> {
+  const { sourceConnectionId, destinationConnectionId } = publishedConfig ?? draft
+  const ids = [...new Set([sourceConnectionId, destinationConnectionId])]
+  const found = await ConnectionType.getDataloader(context).loadMany(ids)
+  return found.filter(
+    (one): one is HistoricConnection =>
+      !(one instanceof Error) && decideAccess(one).status === 'unauthorized',
+  )
+}
 
 function isPaused(sync: HistoricSync): sync is PausedSync {
   return sync.pauseCause !== null

@@ -17,6 +17,8 @@ export interface KeyedRequest extends CommandKey {
   /** The mutation. */
   readonly command: string
   readonly inputDigest: string
+  /** The id of the key that it is digested with. */
+  readonly digestKeyId: string
 }
 
 export interface KeptAnswer {
@@ -28,9 +30,10 @@ export interface KeptAnswer {
 
 /** False: the key was used before. Waits for a transaction that is using it, and has the key if that one fails. */
 export async function insertCommandKey(tx: Handle, request: KeyedRequest): Promise<boolean> {
+  const { workspaceId, clientKey, command, inputDigest, digestKeyId } = request
   const inserted = await tx.orm
     .insert(commandKey)
-    .values(request)
+    .values({ workspaceId, clientKey, command, inputDigest, digestKeyId })
     .onConflictDoNothing()
     .returning({ clientKey: commandKey.clientKey })
   return inserted.length > 0

@@ -1,10 +1,12 @@
 /**
  * Connections: tools connected in a workspace. Credentials lie here sealed only.
  *
- * Invariant: the configuration of a connection never changes. Intents name places below its address, at which
- * their writes and imports are asked for; at another address these would be other places.
+ * Invariants: the configuration of a connection never changes. Intents name places below its address, at which
+ * their writes and imports are asked for; at another address these would be other places. What somebody saw of the
+ * access to a tool counts for that access only (I24): it is told with the epoch that was read before the tool was called,
+ * so a refusal does not outlive a fresh authorisation, and a success from before a refusal does not hide it.
  */
-import { and, eq, inArray, sql } from 'drizzle-orm'
+import { and, eq, inArray, isNotNull, isNull, sql } from 'drizzle-orm'
 import type { JsonObject } from '../domain/json.ts'
 import type { Instant } from '../runtime/clock.ts'
 import type { Handle } from './database.ts'
@@ -20,7 +22,14 @@ export interface StoredConnection {
   readonly sealedCredentials: string | null
   /** Since when the tool is not connected any more; null: it is. */
   readonly disconnectedAt: Instant | null
+  /** Since when the other system refuses our access; null: it does not, as far as anybody has seen. */
+  readonly refusedAt: Instant | null
+  /** Raised whenever it is connected, disconnected or refused. */
+  readonly accessEpoch: number
 }
+
+/** The access to a tool as it was before it was called. */
+export type SeenAccess = Pick<StoredConnection, 'id' | 'accessEpoch'>
 
 const COLUMNS = {
   id: connection.id,
@@ -29,13 +38,17 @@ const COLUMNS = {
   config: connection.config,
   sealedCredentials: connection.sealedCredentials,
   disconnectedAt: connection.disconnectedAt,
+  refusedAt: connection.refusedAt,
+  accessEpoch: connection.accessEpoch,
 }
+
+const RAISED_EPOCH = sql`${connection.accessEpoch} + 1`
 
 /** False: the workspace has a connection of that name. */
 export async function insertConnection(
   tx: Handle,
   workspaceId: string,
-  created: Omit<StoredConnection, 'disconnectedAt'>,
+  created: Omit<StoredConnection, 'disconnectedAt' | 'refusedAt' | 'accessEpoch'>,
 ): Promise<boolean> {
   const inserted = await tx.orm
     .insert(connection)
@@ -78,9 +91,15 @@ export async function findConnectionForUpdate(
 export async function markDisconnected(tx: Handle, id: string): Promise<void> {
   await tx.orm
     .update(connection)
-    .set({ sealedCredentials: null, disconnectedAt: sql`now()`, updatedAt: sql`now()` })
+    .set({
+      ...{ sealedCredentials: null, disconnectedAt: sql`now()`, updatedAt: sql`now()` },
+      ...NOT_REFUSED,
+      accessEpoch: RAISED_EPOCH,
+    })
     .where(eq(connection.id, id))
 }
+
+const NOT_REFUSED = { refusedAt: null, refusalDetail: null }
 
 /** Gives a connection whose row is held what it is connected with from now on. */
 export async function markConnected(
@@ -90,8 +109,63 @@ export async function markConnected(
 ): Promise<void> {
   await tx.orm
     .update(connection)
-    .set({ sealedCredentials, disconnectedAt: null, updatedAt: sql`now()` })
+    .set({
+      ...{ sealedCredentials, disconnectedAt: null, updatedAt: sql`now()` },
+      ...NOT_REFUSED,
+      accessEpoch: RAISED_EPOCH,
+    })
     .where(eq(connection.id, id))
+}
+
+/** Longest that is kept of what the other system said, in characters. */
+const MAX_REFUSAL_LENGTH = 2_000
+
+/**
+ * Notes that the other system refuses the access that was seen (I24). False: it is another access by now, or none. One that is
+ * refused already stays so since then, with the newer words. `detail`: without personal data and secrets.
+ */
+export async function markRefused(
+  handle: Handle,
+  { id, accessEpoch }: SeenAccess,
+  detail: string,
+): Promise<boolean> {
+  const isNew = sql`${connection.refusedAt} is null`
+  const marked = await handle.orm
+    .update(connection)
+    .set({
+      refusedAt: sql`coalesce(${connection.refusedAt}, now())`,
+      refusalDetail: detail.slice(0, MAX_REFUSAL_LENGTH),
+      accessEpoch: sql`${connection.accessEpoch} + (${isNew})::int`,
+      updatedAt: sql`now()`,
+    })
+    .where(
+      and(
+        eq(connection.id, id),
+        eq(connection.accessEpoch, accessEpoch),
+        isNull(connection.disconnectedAt),
+      ),
+    )
+    .returning({ id: connection.id })
+  return marked.length > 0
+}
+
+/** Notes that the access that was seen works (I24). False: nothing was to be cleared, or it was refused since then. */
+export async function clearRefusal(
+  handle: Handle,
+  { id, accessEpoch }: SeenAccess,
+): Promise<boolean> {
+  const cleared = await handle.orm
+    .update(connection)
+    .set({ ...NOT_REFUSED, updatedAt: sql`now()` })
+    .where(
+      and(
+        eq(connection.id, id),
+        eq(connection.accessEpoch, accessEpoch),
+        isNotNull(connection.refusedAt),
+      ),
+    )
+    .returning({ id: connection.id })
+  return cleared.length > 0
 }
 
 /** Gives a connection the credentials that its own were renewed to. False: it has others by now. */

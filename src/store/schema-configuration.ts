@@ -74,10 +74,21 @@ export const connection = pgTable(
     sealedCredentials: text('sealed_credentials'),
     /** Since when the tool is not connected any more; null: it is. */
     disconnectedAt: instant('disconnected_at'),
+    /** Since when the other system refuses our access; null: it does not, as far as anybody has seen. */
+    refusedAt: instant('refused_at'),
+    refusalDetail: text('refusal_detail'),
+    /** Raised when it is connected, disconnected or refused: what was seen before does not count for what comes after. */
+    accessEpoch: count('access_epoch'),
     createdAt: instant('created_at').notNull().defaultNow(),
     updatedAt: instant('updated_at').notNull().defaultNow(),
   },
-  (table) => [uniqueIndex('connection_name').on(table.workspaceId, table.name)],
+  (table) => [
+    uniqueIndex('connection_name').on(table.workspaceId, table.name),
+    index('connection_sealing_key')
+      .on(sql`"left"(sealed_credentials, 8)`)
+      .where(sql`sealed_credentials is not null`),
+    check('connection_refused_iff_told', sql`(refused_at is null) = (refusal_detail is null)`),
+  ],
 )
 
 export const sync = pgTable(
@@ -243,6 +254,8 @@ export const commandKey = pgTable(
     command: text('command').notNull(),
     /** Keyed, as an input may have credentials in it. */
     inputDigest: text('input_digest').notNull(),
+    /** The id of the key it is digested with; null: a version before this one did not keep it. */
+    digestKeyId: text('digest_key_id'),
     /** Null only within the transaction that does it. */
     answer: json('answer'),
     createdAt: instant('created_at').notNull().defaultNow(),

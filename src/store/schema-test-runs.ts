@@ -29,6 +29,9 @@ export const testRun = pgTable(
       foreignColumns: [syncVersion.syncId, syncVersion.digest],
     }),
     index('test_run_kept').on(table.syncId).where(sql`sealed_records is not null`),
+    index('test_run_sealing_key')
+      .on(sql`"left"(sealed_records, 8)`)
+      .where(sql`sealed_records is not null`),
     check('test_run_limit', sql`record_limit between 1 and 100`),
     check(
       'test_run_ended_iff_told',

@@ -216,6 +216,8 @@ export const worker = pgTable('worker', {
   startedAt: instant('started_at').notNull().defaultNow(),
   beatAt: instant('beat_at').notNull().defaultNow(),
   stoppedAt: instant('stopped_at'),
+  /** The id of the key that it seals with; null: a version before this one did not say. */
+  sealingKeyId: text('sealing_key_id'),
 })
 
 /** A page as first read; kept until every record of it is written, replayed, skipped or quarantined. */
@@ -291,6 +293,9 @@ export const heldRecord = pgTable(
       .on(table.syncId, table.ordinal, table.position)
       .where(sql`state = 'redriving' and not is_superseded`),
     index('held_record_ended').on(table.endedAt).where(sql`ended_at is not null`),
+    index('held_record_sealing_key')
+      .on(sql`"left"(sealed_payload, 8)`)
+      .where(sql`sealed_payload is not null`),
     check(
       'held_record_state',
       oneOf('state', "'held', 'quarantined', 'redriving', 'delivered', 'discarded'"),

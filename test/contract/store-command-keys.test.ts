@@ -29,7 +29,13 @@ const ANSWER = { runId: 'r1' }
 
 async function makeRequest(database: Database): Promise<KeyedRequest> {
   const { workspaceId } = await makeWorkspace(database)
-  return { workspaceId, clientKey: 'the key', command: 'runSync', inputDigest: 'd1' }
+  return {
+    workspaceId,
+    clientKey: 'the key',
+    command: 'runSync',
+    inputDigest: 'd1',
+    digestKeyId: 'k1',
+  }
 }
 
 /** Uses the key in one transaction, as a command does: whether it had it. */

@@ -6,6 +6,7 @@ import { AuditEntriesQuery } from '../../src/client/audit-documents.ts'
 import {
   DisconnectConnectionMutation,
   ReconnectConnectionMutation,
+  TestConnectionMutation,
 } from '../../src/client/connection-documents.ts'
 import {
   CreateConnectionMutation,
@@ -98,6 +99,15 @@ const DEEDS: Readonly<Record<string, Prepare>> = {
     const reconnect = (credentials: object) =>
       client.request(ReconnectConnectionMutation, { input: { connectionId, credentials } })
     return { changes: () => reconnect({}), after: [() => reconnect({ nothing: 'known' })] }
+  },
+  testConnection: ({ workspace: { client }, sync }) => {
+    const test = (connectionId: string) =>
+      client.request(TestConnectionMutation, { input: { connectionId } })
+    return {
+      before: () => test(encodeGlobalId('Connection', api().parts.ids.next())),
+      changes: () => test(sync.sourceConnectionId),
+      after: [],
+    }
   },
   createConnection: ({ workspace: { client } }) => {
     const input = { name: newName('tool'), type: 'file', config: {} }

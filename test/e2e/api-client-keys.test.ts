@@ -98,6 +98,7 @@ const INPUTS: Readonly<Record<string, Prepare>> = {
   settleDelivery: async (workspace, sync) => ({
     ...{ intentId: await putDoubt(workspace, sync), outcome: 'DELIVERED', reason: REASON },
   }),
+  testConnection: (_, { destinationConnectionId: connectionId }) => ({ connectionId }),
   testSync: (_, { syncId }) => ({ syncId, limit: 3 }),
   updateSync: (_, { syncId }) => ({ syncId, pageSize: 9 }),
 }
@@ -142,6 +143,9 @@ function selectionOf(payload: GraphQLObjectType): string {
   return Object.values(payload.getFields())
     .map(({ name, type }) => {
       const named = getNamedType(type)
+      if (isUnionType(named)) {
+        return `${name} { __typename }`
+      }
       if (isLeafType(named) || !isObjectType(named)) {
         return name
       }

@@ -43,6 +43,7 @@ const NEEDED: Readonly<Record<string, Role>> = {
   runSync: 'operator',
   setPublishingPolicy: 'admin',
   settleDelivery: 'operator',
+  testConnection: 'publisher',
   testSync: 'operator',
   updateSync: 'publisher',
   withdrawPublicationRequest: 'operator',

@@ -54,6 +54,7 @@ const facts: fc.Arbitrary<SyncHealthFacts> = fc.record({
   activatedMs: moment,
   slots: nullable(slots),
   lastAlive: nullable(fc.record({ finishedMs: moment, partialSinceMs: nullable(moment) })),
+  refused: nullable(fc.record({ connectionName: fc.string(), sinceMs: moment })),
   failures: nullable(fc.record({ firstMs: moment, last: code.map((each) => failure(each)) })),
   inFlight: nullable(
     fc.oneof(
@@ -82,7 +83,9 @@ describe('the health of a sync', () => {
       late: 1,
       silent: 2,
     }
-    const idle = facts.map((given) => ({ ...given, pause: null, failures: null, inFlight: null }))
+    const idle = facts.map((given) => ({
+      ...{ ...given, pause: null, refused: null, failures: null, inFlight: null },
+    }))
     const steps = fc.array(fc.integer({ min: 1, max: 3 * DAY_MS }), { minLength: 2, maxLength: 20 })
     fc.assert(
       fc.property(idle, slots, steps, (given, scheduled, waits) => {
@@ -111,7 +114,7 @@ describe('the health of a sync', () => {
       fc.property(facts, slots, (given, scheduled) => {
         // The longest that a schedule may rest: from one 29 February to the one 8 years later, at the turn of a century.
         const nowMs = Math.max(given.nowMs, END) + 9 * 366 * DAY_MS
-        const idle = { ...given, pause: null, failures: null, inFlight: null }
+        const idle = { ...given, pause: null, refused: null, failures: null, inFlight: null }
         const health = decideSyncHealth(PARTS, { ...idle, slots: scheduled, nowMs })
         expect(health.status).toBe('silent')
       }),

@@ -275,17 +275,21 @@ describe('a sealed text', () => {
       fc.property(key, key, plain, plain, (given, otherKey, secret, other) => {
         fc.pre(!Buffer.from(given).equals(otherKey) && secret !== other)
         const sealer = createSealer(given, systemRandom)
-        expect(sealer.digest(secret)).toMatch(/^[0-9a-f]{64}$/)
-        expect(createSealer(given, systemRandom).digest(secret)).toBe(sealer.digest(secret))
-        expect(sealer.digest(other)).not.toBe(sealer.digest(secret))
-        expect(createSealer(otherKey, systemRandom).digest(secret)).not.toBe(sealer.digest(secret))
+        const digests = sealer.digests(secret)
+        expect(digests).toEqual([expect.stringMatching(/^[0-9a-f]{64}$/)])
+        expect(createSealer(given, systemRandom).digests(secret)).toEqual(digests)
+        expect(sealer.digests(other)).not.toEqual(digests)
+        const [otherDigest] = createSealer(otherKey, systemRandom).digests(secret)
+        expect(digests).not.toContain(otherDigest)
+        const rotated = createSealer(otherKey, systemRandom, [given])
+        expect(rotated.digests(secret)).toEqual([otherDigest, ...digests])
       }),
     )
   })
 
   it('takes a key of 32 bytes only', () => {
     expect(() => createSealer(new Uint8Array(31), systemRandom)).toThrow(
-      'The sealing key has 31 bytes; it takes 32.',
+      'A sealing key has 31 bytes; it takes 32.',
     )
   })
 })

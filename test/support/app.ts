@@ -8,8 +8,11 @@ import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, inject } from 'vitest'
 import { type ApiClient, createApiClient } from '../../src/client/api-client.ts'
 import type { CommandContext } from '../../src/commands/context.ts'
+import { OutsideCalls } from '../../src/commands/outside-calls.ts'
+import type { DestinationConnector } from '../../src/connectors/destination.ts'
 import { createHttpDestination } from '../../src/connectors/destinations/http-destination.ts'
 import { createRegistry } from '../../src/connectors/registry.ts'
+import type { SourceConnector } from '../../src/connectors/source.ts'
 import { createFileSource } from '../../src/connectors/sources/file/file-source.ts'
 import type { Bus } from '../../src/coordination/bus.ts'
 import { createMemoryBus } from '../../src/coordination/memory/bus.ts'
@@ -21,7 +24,7 @@ import { type ApiLimits, DEFAULT_LIMITS } from '../../src/http/limits.ts'
 import { createHttpServer } from '../../src/http/server.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
 import { createIdSource, systemRandom } from '../../src/runtime/random.ts'
-import { createSealer, SEALING_KEY_BYTES } from '../../src/runtime/seal.ts'
+import { createSealer, SEALING_KEY_BYTES, type Sealer } from '../../src/runtime/seal.ts'
 import type { Database } from '../../src/store/database.ts'
 import { DATABASE_KINDS, useDatabase } from './databases.ts'
 import { makeWorkspace, type TestWorkspace } from './factories.ts'
@@ -55,6 +58,11 @@ export interface TestApiOptions {
   readonly bus?: Bus
   /** Executions of a query before it is compiled. Default: none, or all where the suite is exhaustive. */
   readonly interpretedFirst?: number
+  /** Beside the real ones. */
+  readonly sources?: readonly SourceConnector[]
+  readonly destinations?: readonly DestinationConnector[]
+  /** Default: one with a key of its own. */
+  readonly sealer?: Sealer
 }
 
 /** Long enough that no test sees one it does not ask for. */
@@ -73,10 +81,11 @@ export async function openApi(database: Database, options: TestApiOptions = {}):
     ids: createIdSource(systemClock, systemRandom),
     random: systemRandom,
     registry: createRegistry(
-      [createFileSource({ rootDirectory })],
-      [createHttpDestination({ client: httpClient })],
+      [createFileSource({ rootDirectory }), ...(options.sources ?? [])],
+      [createHttpDestination({ client: httpClient }), ...(options.destinations ?? [])],
     ),
-    sealer: createSealer(systemRandom.bytes(SEALING_KEY_BYTES), systemRandom),
+    sealer: options.sealer ?? createSealer(systemRandom.bytes(SEALING_KEY_BYTES), systemRandom),
+    outsideCalls: new OutsideCalls(systemClock),
   }
   let health: HealthReport = { database: { isHealthy: true, detail: null } }
   const server = createHttpServer({

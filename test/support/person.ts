@@ -2,6 +2,7 @@
 import { cancelRun } from '../../src/commands/cancel-run.ts'
 import type { Actor, CommandContext } from '../../src/commands/context.ts'
 import { discardRecords } from '../../src/commands/discard-records.ts'
+import { OutsideCalls } from '../../src/commands/outside-calls.ts'
 import { pauseSync } from '../../src/commands/pause-sync.ts'
 import { redriveRecords } from '../../src/commands/redrive-records.ts'
 import { resetCursor } from '../../src/commands/reset-cursor.ts'
@@ -32,6 +33,7 @@ export function createPerson(database: Database, harness: EngineHarness, sync: S
     random: systemRandom,
     registry: createRegistry([], [createHttpDestination({ client: createLocalClient() })]),
     sealer: createSealer(Buffer.alloc(32, 7), systemRandom),
+    outsideCalls: new OutsideCalls(systemClock),
   }
   const actor: Actor = {
     workspaceId,

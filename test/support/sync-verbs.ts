@@ -7,6 +7,7 @@ import { sql } from 'drizzle-orm'
 import { approvePublication } from '../../src/commands/approve-publication.ts'
 import { cancelRun as cancelByPerson } from '../../src/commands/cancel-run.ts'
 import type { Actor, CommandContext } from '../../src/commands/context.ts'
+import { OutsideCalls } from '../../src/commands/outside-calls.ts'
 import { pauseSync } from '../../src/commands/pause-sync.ts'
 import { publishSync } from '../../src/commands/publish-sync.ts'
 import { Refusal } from '../../src/commands/refusals.ts'
@@ -295,6 +296,7 @@ const shared = {
     [createHttpDestination({ client: createLocalClient() })],
   ),
   sealer: createSealer(Buffer.alloc(32, 7), systemRandom),
+  outsideCalls: new OutsideCalls(systemClock),
 }
 
 /** What a command takes first: its parts, and a person of the sync's workspace. */

@@ -93,6 +93,7 @@ describe('the schema', () => {
       'runSync',
       'setPublishingPolicy',
       'settleDelivery',
+      'testConnection',
       'testSync',
       'updateSync',
       'withdrawPublicationRequest',

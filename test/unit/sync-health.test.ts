@@ -28,6 +28,7 @@ const QUIET: SyncHealthFacts = {
   activatedMs: ago(60 * 24 * 30),
   slots: null,
   lastAlive: null,
+  refused: null,
   failures: null,
   inFlight: null,
 }

@@ -362,6 +362,8 @@ export type CommandStatus =
 /** A tool that is, or was, connected in the workspace. */
 export type Connection = Node & {
   __typename?: 'Connection';
+  /** Whether the tool lets us in, as far as any run or test has seen. */
+  access: ConnectionAccess;
   /** Its settings. Never a secret. */
   config: Scalars['JSON']['output'];
   /** When it was first connected. */
@@ -393,12 +395,61 @@ export type ConnectionSyncsArgs = {
   last?: InputMaybe<Scalars['Int']['input']>;
 };
 
+/** Whether a tool lets us in, since when it does not, and what to do. */
+export type ConnectionAccess = {
+  __typename?: 'ConnectionAccess';
+  /** What the other system said when it refused, without personal data and secrets; null where it did not refuse. */
+  detail?: Maybe<Scalars['String']['output']>;
+  /** Since when it does not let us in; null while it does. */
+  since?: Maybe<Scalars['DateTime']['output']>;
+  /** Where it stands. */
+  status: ConnectionStatus;
+  /** What to do about it; null while it lets us in. */
+  whatToDo?: Maybe<Scalars['String']['output']>;
+};
+
+/** Nothing can answer under the address, or what does is not what it should be. */
+export type ConnectionMisconfigured = ConnectionTestVerdict & {
+  __typename?: 'ConnectionMisconfigured';
+  /** What the other system said, or what became of the call, without personal data and secrets; null where it works. */
+  detail?: Maybe<Scalars['String']['output']>;
+  /** What was seen, and what to do, in full sentences. */
+  message: Scalars['String']['output'];
+};
+
+/** The other system could not be reached, was too slow or asked us to slow down: that may pass. */
+export type ConnectionOutOfReach = ConnectionTestVerdict & {
+  __typename?: 'ConnectionOutOfReach';
+  /** What the other system said, or what became of the call, without personal data and secrets; null where it works. */
+  detail?: Maybe<Scalars['String']['output']>;
+  /** What was seen, and what to do, in full sentences. */
+  message: Scalars['String']['output'];
+};
+
+/** The other system answered, and it refuses our access: other credentials are needed. */
+export type ConnectionRefused = ConnectionTestVerdict & {
+  __typename?: 'ConnectionRefused';
+  /** What the other system said, or what became of the call, without personal data and secrets; null where it works. */
+  detail?: Maybe<Scalars['String']['output']>;
+  /** What was seen, and what to do, in full sentences. */
+  message: Scalars['String']['output'];
+};
+
 /** What a connection can be used for. */
 export type ConnectionRole =
   /** Records can be written to it. */
   | 'DESTINATION'
   /** Records can be read from it. */
   | 'SOURCE';
+
+/** Whether a tool lets us in, as far as anybody has seen. */
+export type ConnectionStatus =
+  /** It is connected, and nobody was refused. */
+  | 'CONNECTED'
+  /** It is not connected: runs that need it fail with `CONNECTION_MISSING`. */
+  | 'DISCONNECTED'
+  /** The other system refused our access: runs that need it fail with `CONNECTION_UNAUTHORIZED` until it is reconnected. A test or a run that gets through, and began after the refusal, ends this as well. */
+  | 'UNAUTHORIZED';
 
 /** One page of a list, newest entries first. */
 export type ConnectionSyncsConnection = {
@@ -416,6 +467,26 @@ export type ConnectionSyncsConnectionEdge = {
   cursor: Scalars['String']['output'];
   /** The entry itself. */
   node: Sync;
+};
+
+/** What a test of a connection showed. More may be told apart one day. */
+export type ConnectionTestResult = ConnectionMisconfigured | ConnectionOutOfReach | ConnectionRefused | ConnectionWorks;
+
+/** What a test of a connection showed. */
+export type ConnectionTestVerdict = {
+  /** What the other system said, or what became of the call, without personal data and secrets; null where it works. */
+  detail?: Maybe<Scalars['String']['output']>;
+  /** What was seen, and what to do, in full sentences. */
+  message: Scalars['String']['output'];
+};
+
+/** The other system answered, and it lets us in. */
+export type ConnectionWorks = ConnectionTestVerdict & {
+  __typename?: 'ConnectionWorks';
+  /** What the other system said, or what became of the call, without personal data and secrets; null where it works. */
+  detail?: Maybe<Scalars['String']['output']>;
+  /** What was seen, and what to do, in full sentences. */
+  message: Scalars['String']['output'];
 };
 
 /** What became of the records that were read. `read` is always the sum of the others. */
@@ -824,6 +895,8 @@ export type Mutation = {
   setPublishingPolicy: SetPublishingPolicyResult;
   /** Settles a delivery in doubt. The next run takes it for delivered, or sends it once more. */
   settleDelivery: SettleDeliveryResult;
+  /** Asks the tool by one cheap call whether the connection works, within 15 s, and keeps in `Connection.access` what that showed. Nothing is read or written there. */
+  testConnection: TestConnectionResult;
   /** Queues a test run of the draft as it is, whether the sync is published, paused or neither: the next records of the source are read from where the next run would start, mapped and checked. Nothing is written, no cursor moves, and neither the breaker nor the health of the sync knows of it. `Run.testRecords` has what came of it. */
   testSync: TestSyncResult;
   /** Changes the draft of a sync. What runs is the published version. */
@@ -966,6 +1039,12 @@ export type MutationSettleDeliveryArgs = {
 
 
 /** What can be done. Each mutation is one transaction: done as a whole, or refused. With a `clientKey` it can be repeated safely. */
+export type MutationTestConnectionArgs = {
+  input: TestConnectionInput;
+};
+
+
+/** What can be done. Each mutation is one transaction: done as a whole, or refused. With a `clientKey` it can be repeated safely. */
 export type MutationTestSyncArgs = {
   input: TestSyncInput;
 };
@@ -997,6 +1076,13 @@ export type NextMutation =
 export type Node = {
   /** Unique among all objects; to be treated as opaque. */
   id: Scalars['ID']['output'];
+};
+
+/** The tool is not connected, so it cannot be asked. */
+export type NotConnected = Refusal & {
+  __typename?: 'NotConnected';
+  /** The reason, in full sentences. */
+  message: Scalars['String']['output'];
 };
 
 /** The workspace has no such object. The same answer for what belongs to another one. */
@@ -2227,6 +2313,8 @@ export type Sync = Node & {
   publicationRequest?: Maybe<PublicationRequest>;
   /** Everything of it that was ever published, newest first. */
   publications: SyncPublicationsConnection;
+  /** Its connections by which the other system refuses our access, as it is published, or else as it is drafted. Each says since when, and what to do, under `access`. */
+  refusedConnections: Array<Connection>;
   /** Its rejected records, those rejected first before the others. Read forwards only. */
   rejectedRecords: SyncRejectedRecordsConnection;
   /** Its runs, newest first. */
@@ -2354,7 +2442,7 @@ export type SyncHealth = {
 
 /** How a sync is doing, measured by its own schedule. */
 export type SyncHealthStatus =
-  /** Its last run failed. */
+  /** Its last run failed, or the other system refuses our access by one of its connections (`Sync.refusedConnections`). */
   | 'FAILING'
   /** It was to run more than 15 minutes ago and no run has come to its end since, or a run waits that no worker takes. */
   | 'LATE'
@@ -2472,6 +2560,17 @@ export type Test = {
   versionDigest: Scalars['String']['output'];
 };
 
+/** A connection to test. */
+export type TestConnectionInput = {
+  /** Your own key for this very request, such as a UUID, of 1 to 200 characters. The same request with the same key is done once, however often it is sent: a repetition answers what the first one did, and a refusal leaves the key free. It is remembered for 7 days. */
+  clientKey?: InputMaybe<Scalars['String']['input']>;
+  /** The id of the connection. */
+  connectionId: Scalars['ID']['input'];
+};
+
+/** What the mutation did, or why it was refused. A refusal changed nothing. */
+export type TestConnectionResult = Forbidden | InvalidInput | NotConnected | NotFound | TestedConnection;
+
 /** Why a record would not be sent. */
 export type TestProblem = {
   __typename?: 'TestProblem';
@@ -2506,6 +2605,17 @@ export type TestSyncInput = {
 
 /** What the mutation did, or why it was refused. A refusal changed nothing. */
 export type TestSyncResult = AlreadyRunning | Forbidden | InvalidInput | NotFound | StartedRun;
+
+/** A connection that was tested. */
+export type TestedConnection = {
+  __typename?: 'TestedConnection';
+  /** The connection; its `access` is what the test made of it. */
+  connection: Connection;
+  /** What the test showed. */
+  result: ConnectionTestResult;
+  /** When it was tested. */
+  testedAt: Scalars['DateTime']['output'];
+};
 
 /** Changes to the draft of a sync. What is not given stays as it is. */
 export type UpdateSyncInput = {
@@ -2668,13 +2778,13 @@ export type DisconnectConnectionMutationVariables = Exact<{
 
 
 export type DisconnectConnectionMutation = { __typename?: 'Mutation', disconnectConnection:
-    | { __typename: 'ChangedConnection', done: CommandStatus, connection: { __typename?: 'Connection', id: string, isConnected: boolean, disconnectedAt?: string | null, hasCredentials: boolean, config: unknown, syncs: { __typename?: 'ConnectionSyncsConnection', edges: Array<{ __typename?: 'ConnectionSyncsConnectionEdge', node: { __typename?: 'Sync', id: string, name: string, status: SyncStatus } }> } } }
+    | { __typename: 'ChangedConnection', done: CommandStatus, connection: { __typename?: 'Connection', id: string, isConnected: boolean, disconnectedAt?: string | null, hasCredentials: boolean, config: unknown, access: { __typename?: 'ConnectionAccess', status: ConnectionStatus, since?: string | null, detail?: string | null, whatToDo?: string | null }, syncs: { __typename?: 'ConnectionSyncsConnection', edges: Array<{ __typename?: 'ConnectionSyncsConnectionEdge', node: { __typename?: 'Sync', id: string, name: string, status: SyncStatus } }> } } }
     | { __typename: 'Forbidden', message: string }
     | { __typename: 'InvalidInput', message: string, problems: Array<{ __typename?: 'InputProblem', field: string, reason: string }> }
     | { __typename: 'NotFound', field: string, message: string }
    };
 
-export type ConnectionChangedFragment = { __typename?: 'ChangedConnection', done: CommandStatus, connection: { __typename?: 'Connection', id: string, isConnected: boolean, disconnectedAt?: string | null, hasCredentials: boolean, config: unknown, syncs: { __typename?: 'ConnectionSyncsConnection', edges: Array<{ __typename?: 'ConnectionSyncsConnectionEdge', node: { __typename?: 'Sync', id: string, name: string, status: SyncStatus } }> } } };
+export type ConnectionChangedFragment = { __typename?: 'ChangedConnection', done: CommandStatus, connection: { __typename?: 'Connection', id: string, isConnected: boolean, disconnectedAt?: string | null, hasCredentials: boolean, config: unknown, access: { __typename?: 'ConnectionAccess', status: ConnectionStatus, since?: string | null, detail?: string | null, whatToDo?: string | null }, syncs: { __typename?: 'ConnectionSyncsConnection', edges: Array<{ __typename?: 'ConnectionSyncsConnectionEdge', node: { __typename?: 'Sync', id: string, name: string, status: SyncStatus } }> } } };
 
 export type ReconnectConnectionMutationVariables = Exact<{
   input: ReconnectConnectionInput;
@@ -2682,11 +2792,36 @@ export type ReconnectConnectionMutationVariables = Exact<{
 
 
 export type ReconnectConnectionMutation = { __typename?: 'Mutation', reconnectConnection:
-    | { __typename: 'ChangedConnection', done: CommandStatus, connection: { __typename?: 'Connection', id: string, isConnected: boolean, disconnectedAt?: string | null, hasCredentials: boolean, config: unknown, syncs: { __typename?: 'ConnectionSyncsConnection', edges: Array<{ __typename?: 'ConnectionSyncsConnectionEdge', node: { __typename?: 'Sync', id: string, name: string, status: SyncStatus } }> } } }
+    | { __typename: 'ChangedConnection', done: CommandStatus, connection: { __typename?: 'Connection', id: string, isConnected: boolean, disconnectedAt?: string | null, hasCredentials: boolean, config: unknown, access: { __typename?: 'ConnectionAccess', status: ConnectionStatus, since?: string | null, detail?: string | null, whatToDo?: string | null }, syncs: { __typename?: 'ConnectionSyncsConnection', edges: Array<{ __typename?: 'ConnectionSyncsConnectionEdge', node: { __typename?: 'Sync', id: string, name: string, status: SyncStatus } }> } } }
     | { __typename: 'Forbidden', message: string }
     | { __typename: 'InvalidInput', message: string, problems: Array<{ __typename?: 'InputProblem', field: string, reason: string }> }
     | { __typename: 'NotFound', field: string, message: string }
    };
+
+export type TestConnectionMutationVariables = Exact<{
+  input: TestConnectionInput;
+}>;
+
+
+export type TestConnectionMutation = { __typename?: 'Mutation', testConnection:
+    | { __typename: 'Forbidden', message: string }
+    | { __typename: 'InvalidInput', message: string, problems: Array<{ __typename?: 'InputProblem', field: string, reason: string }> }
+    | { __typename: 'NotConnected', message: string }
+    | { __typename: 'NotFound', field: string, message: string }
+    | { __typename: 'TestedConnection', testedAt: string, result:
+        | { __typename: 'ConnectionMisconfigured', message: string, detail?: string | null }
+        | { __typename: 'ConnectionOutOfReach', message: string, detail?: string | null }
+        | { __typename: 'ConnectionRefused', message: string, detail?: string | null }
+        | { __typename: 'ConnectionWorks', message: string, detail?: string | null }
+      , connection: { __typename?: 'Connection', id: string, access: { __typename?: 'ConnectionAccess', status: ConnectionStatus, since?: string | null, detail?: string | null, whatToDo?: string | null } } }
+   };
+
+export type RefusedSyncsQueryVariables = Exact<{
+  first?: InputMaybe<Scalars['Int']['input']>;
+}>;
+
+
+export type RefusedSyncsQuery = { __typename?: 'Query', syncs: { __typename?: 'QuerySyncsConnection', edges: Array<{ __typename?: 'QuerySyncsConnectionEdge', node: { __typename?: 'Sync', id: string, health?: { __typename?: 'SyncHealth', status: SyncHealthStatus, since: string, why: string } | null, refusedConnections: Array<{ __typename?: 'Connection', id: string, name: string, access: { __typename?: 'ConnectionAccess', status: ConnectionStatus, since?: string | null } }> } }> } };
 
 export type ViewerQueryVariables = Exact<{ [key: string]: never; }>;
 
@@ -2776,6 +2911,8 @@ type Refused_Forbidden_Fragment = { __typename?: 'Forbidden', message: string };
 
 type Refused_InvalidInput_Fragment = { __typename?: 'InvalidInput', message: string, problems: Array<{ __typename?: 'InputProblem', field: string, reason: string }> };
 
+type Refused_NotConnected_Fragment = { __typename?: 'NotConnected', message: string };
+
 type Refused_NotFound_Fragment = { __typename?: 'NotFound', field: string, message: string };
 
 type Refused_NotPublished_Fragment = { __typename?: 'NotPublished', message: string };
@@ -2800,6 +2937,7 @@ export type RefusedFragment =
   | Refused_DeliveryInFlight_Fragment
   | Refused_Forbidden_Fragment
   | Refused_InvalidInput_Fragment
+  | Refused_NotConnected_Fragment
   | Refused_NotFound_Fragment
   | Refused_NotPublished_Fragment
   | Refused_NothingToPublish_Fragment
@@ -3351,6 +3489,12 @@ export const ConnectionChangedFragmentDoc = new TypedDocumentString(`
     id
     isConnected
     disconnectedAt
+    access {
+      status
+      since
+      detail
+      whatToDo
+    }
     hasCredentials
     config
     syncs(first: 50) {
@@ -3789,6 +3933,12 @@ export const DisconnectConnectionDocument = new TypedDocumentString(`
     id
     isConnected
     disconnectedAt
+    access {
+      status
+      since
+      detail
+      whatToDo
+    }
     hasCredentials
     config
     syncs(first: 50) {
@@ -3840,6 +3990,12 @@ export const ReconnectConnectionDocument = new TypedDocumentString(`
     id
     isConnected
     disconnectedAt
+    access {
+      status
+      since
+      detail
+      whatToDo
+    }
     hasCredentials
     config
     syncs(first: 50) {
@@ -3877,6 +4033,80 @@ fragment Refused on Refusal {
     outcome
   }
 }`) as unknown as TypedDocumentString<ReconnectConnectionMutation, ReconnectConnectionMutationVariables>;
+export const TestConnectionDocument = new TypedDocumentString(`
+    mutation TestConnection($input: TestConnectionInput!) {
+  testConnection(input: $input) {
+    __typename
+    ... on TestedConnection {
+      testedAt
+      result {
+        __typename
+        ... on ConnectionTestVerdict {
+          message
+          detail
+        }
+      }
+      connection {
+        id
+        access {
+          status
+          since
+          detail
+          whatToDo
+        }
+      }
+    }
+    ...Refused
+  }
+}
+    fragment Refused on Refusal {
+  message
+  ... on InvalidInput {
+    problems {
+      field
+      reason
+    }
+  }
+  ... on NotFound {
+    field
+  }
+  ... on AlreadyRunning {
+    runId
+  }
+  ... on NothingToRetry {
+    latestRetryId
+  }
+  ... on DeliveryInFlight {
+    settleableAt
+  }
+  ... on AlreadySettled {
+    outcome
+  }
+}`) as unknown as TypedDocumentString<TestConnectionMutation, TestConnectionMutationVariables>;
+export const RefusedSyncsDocument = new TypedDocumentString(`
+    query RefusedSyncs($first: Int) {
+  syncs(first: $first) {
+    edges {
+      node {
+        id
+        health {
+          status
+          since
+          why
+        }
+        refusedConnections {
+          id
+          name
+          access {
+            status
+            since
+          }
+        }
+      }
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<RefusedSyncsQuery, RefusedSyncsQueryVariables>;
 export const ViewerDocument = new TypedDocumentString(`
     query Viewer {
   viewer {

@@ -21,6 +21,8 @@ interface HealthRow extends Row {
   readonly anchorMs: number | null
   readonly aliveMs: number | null
   readonly partialSinceMs: number | null
+  readonly refusedName: string | null
+  readonly refusedMs: number | null
   readonly failedFirstMs: number | null
   readonly failureCode: FailureCode | null
   readonly failureStep: Step | null
@@ -47,6 +49,7 @@ export async function findHealthFacts(
            ${msOf('active.since')} as "activatedMs", version.config -> 'schedule' as schedule,
            ${msOf('sync_schedule.anchor_at')} as "anchorMs", ${msOf('alive.finished_at')} as "aliveMs",
            ${msOf('first_partial.finished_at')} as "partialSinceMs",
+           refused.name as "refusedName", ${msOf('refused.refused_at')} as "refusedMs",
            ${msOf('first_failed.finished_at')} as "failedFirstMs",
            failed.failure_code as "failureCode", failed.failure_step as "failureStep",
            failed.failure_subject as "failureSubject", failed.failure_detail as "failureDetail",
@@ -61,6 +64,15 @@ export async function findHealthFacts(
     left join sync_schedule on sync_schedule.sync_id = sync.id
     cross join lateral (
       select coalesce(sync.activated_at, publication.published_at) as since) as active
+    left join lateral (
+      select name, refused_at
+      from connection
+      where connection.id in ((version.config ->> 'sourceConnectionId')::uuid,
+                              (version.config ->> 'destinationConnectionId')::uuid)
+        and connection.workspace_id = sync.workspace_id
+        and refused_at is not null and disconnected_at is null
+      order by refused_at
+      limit 1) as refused on true
     left join lateral (${newestRun(sql`('succeeded', 'partial', 'failed')`)}) as newest on true
     left join lateral (${newestRun(sql`('succeeded', 'partial')`)}) as alive on true
     left join run as failed
@@ -115,6 +127,7 @@ function toFacts(row: HealthRow): HealthOfSync {
     pause: toPause(row),
     slots: toSlots(row),
     lastAlive: aliveMs === null ? null : { finishedMs: aliveMs, partialSinceMs },
+    refused: toRefused(row),
     failures: toFailures(row),
     inFlight: toInFlight(row),
   }
@@ -129,6 +142,12 @@ function toPause({ pauseCause, pauseReason, pausedMs, activatedMs }: HealthRow) 
 function toSlots({ schedule: stored, anchorMs }: HealthRow): SyncHealthFacts['slots'] {
   const schedule = readSchedule(stored)
   return schedule === null || anchorMs === null ? null : { schedule, anchorMs }
+}
+
+function toRefused({ refusedName, refusedMs }: HealthRow): SyncHealthFacts['refused'] {
+  return refusedName === null || refusedMs === null
+    ? null
+    : { connectionName: refusedName, sinceMs: refusedMs }
 }
 
 function toFailures(row: HealthRow): SyncHealthFacts['failures'] {

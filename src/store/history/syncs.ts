@@ -133,6 +133,8 @@ function selectConnections(handle: Handle) {
       config: connection.config,
       hasCredentials: sql<boolean>`${connection.sealedCredentials} is not null`,
       disconnectedAt: connection.disconnectedAt,
+      refusedAt: connection.refusedAt,
+      refusalDetail: connection.refusalDetail,
       createdAt: connection.createdAt,
     })
     .from(connection)

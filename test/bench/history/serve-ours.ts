@@ -1,6 +1,7 @@
 /** The API as the app serves it, in a process without anything else. */
 
 import type { CommandContext } from '../../../src/commands/context.ts'
+import { OutsideCalls } from '../../../src/commands/outside-calls.ts'
 import { createHttpDestination } from '../../../src/connectors/destinations/http-destination.ts'
 import { createRegistry } from '../../../src/connectors/registry.ts'
 import { createFileSource } from '../../../src/connectors/sources/file/file-source.ts'
@@ -44,6 +45,7 @@ export async function openParts(databaseUrl: string): Promise<CommandContext> {
       [createHttpDestination({ client: createLocalClient() })],
     ),
     sealer: createSealer(systemRandom.bytes(SEALING_KEY_BYTES), systemRandom),
+    outsideCalls: new OutsideCalls(systemClock),
   }
 }
 
