@@ -81,7 +81,13 @@ module.exports = {
     only('pothos-only-in-graphql', ['@pothos'], '^src/graphql/'),
     only('yoga-only-in-http', ['graphql-yoga', 'graphql-ws', 'ws'], '^src/(http|demo|client)/'),
     only('pino-only-in-runtime', ['pino'], '^src/runtime/'),
-    only('alert-channels-only-in-watch', ['nodemailer', 'standardwebhooks', '@sentry'], '^src/watch/'),
+    only('alert-channels-only-in-watch', ['nodemailer', '@sentry'], '^src/watch/'),
+    only('signatures-only-where-we-send', ['standardwebhooks'], '^src/(watch|connectors)/'),
+    only(
+      'formats-of-others-only-in-connectors',
+      ['csv-parse', 'lossless-json', 'http-link-header'],
+      '^src/(connectors|demo)/',
+    ),
   ],
   options: {
     doNotFollow: { path: 'node_modules' },

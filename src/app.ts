@@ -12,11 +12,6 @@ import type { CommandContext } from './commands/context.ts'
 import { ensureFirstToken } from './commands/ensure-first-token.ts'
 import { OutsideCalls } from './commands/outside-calls.ts'
 import type { Config } from './config.ts'
-import { createAddressGuard } from './connectors/address-guard.ts'
-import { createHttpDestination } from './connectors/destinations/http-destination.ts'
-import { createHttpClient } from './connectors/http-client.ts'
-import { createRegistry } from './connectors/registry.ts'
-import { createFileSource } from './connectors/sources/file/file-source.ts'
 import type { Bus } from './coordination/bus.ts'
 import type { Leases } from './coordination/lease.ts'
 import { createMemoryBus } from './coordination/memory/bus.ts'
@@ -31,6 +26,7 @@ import { KEEP_ALIVE_MS } from './graphql/context.ts'
 import { createHealth } from './health.ts'
 import { createHttpServer } from './http/server.ts'
 import { hasFirstToken, keepFirstToken, keepSealingKey, makeDirectories } from './local-files.ts'
+import { openRegistry } from './open-registry.ts'
 import { type Clock, systemClock } from './runtime/clock.ts'
 import { sha256 } from './runtime/hash.ts'
 import { createLogger, type Logger } from './runtime/logger.ts'
@@ -201,7 +197,6 @@ async function createCommandContext(
     config.deployment.kind === 'services'
       ? config.deployment.credentialsKey
       : await keepSealingKey(config.dataDirectory, systemRandom)
-  const guard = createAddressGuard({ allowedRanges: config.allowedPrivateRanges })
   return {
     database,
     bus: coordination.bus,
@@ -209,10 +204,7 @@ async function createCommandContext(
     logger,
     ids: createIdSource(clock, systemRandom),
     random: systemRandom,
-    registry: createRegistry(
-      [createFileSource({ rootDirectory: config.fileRoot })],
-      [createHttpDestination({ client: createHttpClient({ clock, guard }) })],
-    ),
+    registry: openRegistry(config, { clock }),
     sealer: createSealer(key, systemRandom),
     outsideCalls: new OutsideCalls(clock),
   }

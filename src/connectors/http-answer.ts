@@ -7,7 +7,7 @@
  */
 import type { Outcome } from '../domain/delivery.ts'
 import type { FailureCode } from '../domain/failure.ts'
-import { isJsonObject } from '../domain/json.ts'
+import { isJsonObject, type JsonObject } from '../domain/json.ts'
 import type { HttpResponse, HttpResult } from './http-client.ts'
 import { redact } from './redact.ts'
 
@@ -22,6 +22,8 @@ export interface ClassifyOptions {
   readonly endpoint: string
   /** Whether the destination honours our Idempotency-Key: then 409 means that the first try still runs. */
   readonly isIdempotent: boolean
+  /** Who answered, as a sentence begins with it. Default: the destination. */
+  readonly speaker?: string
 }
 
 /** Statuses that are about the endpoint or the account, not about a record: nothing was applied. */
@@ -43,7 +45,7 @@ export function classifyResult(
 
 export function classifyStatus(response: HttpResponse, options: ClassifyOptions): StatusClass {
   const { status } = response
-  const reason = describeAnswer(response)
+  const reason = describeAnswer(response, options.speaker)
   const retryable = (failure: FailureCode, why = reason): StatusClass => {
     return { kind: 'retryable', failure, reason: why, retryAfterMs: response.retryAfterMs }
   }
@@ -90,14 +92,14 @@ export function failureOfForm({ json, bodyText }: HttpResponse): FailureCode {
   return json === undefined && bodyText.trim() !== '' ? 'provider_unavailable' : 'node_failed'
 }
 
-/** One sentence: the status, and the destination's words where it has some. */
-export function describeAnswer(response: HttpResponse): string {
+/** One sentence: the status, and the other system's words where it has some. */
+export function describeAnswer(response: HttpResponse, speaker = 'The destination'): string {
   const words = isWebPage(response) ? null : findWords(response)
   if (words) {
-    return `The destination answered ${response.status}: ${redact(words)}`
+    return `${speaker} answered ${response.status}: ${redact(words)}`
   }
   const what = isWebPage(response) ? ' with a web page' : ''
-  return `The destination answered ${response.status}${what}.`
+  return `${speaker} answered ${response.status}${what}.`
 }
 
 /** Members in which APIs say what is wrong, in the order in which they are believed. */
@@ -140,4 +142,20 @@ function pickWords(value: unknown, depth: number): string | null {
     }
   }
   return null
+}
+
+/** APIs that answer 200 to everything say what went wrong in one of these. */
+export function holdsError(body: JsonObject): boolean {
+  const { error, errors, success, ok, status } = body
+  return (
+    isTold(error) ||
+    isTold(errors) ||
+    success === false ||
+    ok === false ||
+    (typeof status === 'string' && /^(?:error|fail|failed|failure)$/i.test(status))
+  )
+}
+
+function isTold(value: unknown): boolean {
+  return Array.isArray(value) ? value.length > 0 : Boolean(value)
 }

@@ -36,6 +36,8 @@ export interface HttpRequest {
   readonly reusesConnections?: boolean
   /** Called immediately before the request is written; what it throws stops the request and is thrown. */
   beforeSend(): void
+  /** Further headers, made in the moment in which the request is written: connecting may take a while. */
+  headersAtSend?(): Readonly<Record<string, string>>
 }
 
 export type HttpResult =
@@ -186,6 +188,9 @@ class Exchange {
     }
     try {
       this.#request.beforeSend()
+      for (const [name, value] of Object.entries(this.#request.headersAtSend?.() ?? {})) {
+        outgoing.setHeader(name, value)
+      }
     } catch (error) {
       this.#reject(error)
       return

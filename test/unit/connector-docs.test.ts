@@ -4,22 +4,26 @@ import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { createHttpDestination } from '../../src/connectors/destinations/http-destination.ts'
 import { createFileSource } from '../../src/connectors/sources/file/file-source.ts'
+import { createHttpSource } from '../../src/connectors/sources/http/http-source.ts'
 import { createLocalClient } from '../support/local-client.ts'
 
 const text = readFileSync(new URL('../../docs/connectors.md', import.meta.url), 'utf8')
 const file = createFileSource({ rootDirectory: '/' })
-const http = createHttpDestination({ client: createLocalClient() })
+const client = createLocalClient()
+const http = createHttpDestination({ client })
+const httpSource = createHttpSource({ client })
 
 describe('docs/connectors.md', () => {
   it.each([
-    ['streamOptions', file.streamOptions],
-    ['config', http.connectionConfig],
-    ['credentials', http.credentials],
-    ['objectOptions', http.objectOptions],
-  ])('lists the %s, each with its default', (title, schema) => {
+    ['`file` (source)', 'streamOptions', file.streamOptions],
+    ['`http` (source)', 'streamOptions', httpSource.streamOptions],
+    ['`http` (destination)', 'config', http.connectionConfig],
+    ['`http` (destination)', 'credentials', http.credentials],
+    ['`http` (destination)', 'objectOptions', http.objectOptions],
+  ])('lists under %s the %s, each with its default', (section, title, schema) => {
     const expected = optionsOf(schema)
     expect(expected.length).toBeGreaterThan(0)
-    expect(listed(title)).toEqual(expected)
+    expect(listed(section, title)).toEqual(expected)
   })
 })
 
@@ -32,9 +36,11 @@ function optionsOf(schema: z.ZodType): (readonly [string, string])[] {
   })
 }
 
-/** The rows of the first table behind the line that begins with `title`. */
-function listed(title: string): (readonly [string, string])[] {
-  const [, behind = ''] = text.split(new RegExp(`^\`${title}\`.*:$`, 'm'))
+/** The rows of the first table behind the line of a section that begins with `title`. */
+function listed(section: string, title: string): (readonly [string, string])[] {
+  const [, part = ''] = text.split(`\n## ${section}\n`)
+  const [here = ''] = part.split(/^## /m)
+  const [, behind = ''] = here.split(new RegExp(`^\`${title}\`.*:$`, 'm'))
   const table = /^\|[\s\S]*?(?=\n\n)/m.exec(behind)?.[0] ?? ''
   return [...table.matchAll(/^\| `(\w+)` +\| (\S+) +\|/gm)].map(([, name = '', fallback = '']) => [
     name,

@@ -31,7 +31,7 @@ describe('the settings of an http destination', () => {
     expect(messagesOf(connector.connectionConfig, config)).toEqual([message])
   })
 
-  it.each([
+  it.each<[object, string]>([
     [
       { bearerToken: 'a\r\nb' },
       'bearerToken must consist of printable ASCII characters, without spaces at its ends.',
@@ -41,11 +41,21 @@ describe('the settings of an http destination', () => {
       { headerName: 'Idempotency-Key', headerValue: 'x' },
       'headerName must not be a header that the connector writes itself.',
     ],
+    [
+      { headerName: 'Webhook-Signature', headerValue: 'x' },
+      'headerName must not be a header that the connector writes itself.',
+    ],
     [{ headerName: 'X Key', headerValue: 'x' }, 'headerName must be the name of an HTTP header.'],
     [
       { bearerToken: 'a', headerName: 'X-Key', headerValue: 'b' },
       'bearerToken and headerName must not be given together.',
     ],
+    ...['c2VjcmV0', 'whsec_c2hvcnQ=', `whsec_${'é'.repeat(40)}`, `whsec_${'A'.repeat(87)}`].map(
+      (signingSecret): [object, string] => [
+        { signingSecret },
+        'signingSecret must be whsec_ and 24 to 64 bytes in base64.',
+      ],
+    ),
   ])('refuse the credentials %j', (credentials, message) => {
     expect(messagesOf(connector.credentials, credentials)).toEqual([message])
   })

@@ -5,6 +5,9 @@
  * its own outcome, and what the answer does not settle beyond doubt is unknown, never guessed. No
  * request body, address query or secret is part of a reason.
  *
+ * With a signing secret each request is signed as Standard Webhooks says: over its key, the time of this try and the
+ * body as it is sent. The key is the same at every try, so that a receiver knows a repetition.
+ *
  * What it sends:
  *   RECORD  the mapped record as JSON; `Idempotency-Key: "<delivery key>"`
  *   PAGE    `{ "records": [ { "key", "record" } … ] }`; `Idempotency-Key: "<SHA-256 over the keys>"`
@@ -15,11 +18,12 @@
  * What it asks: http-questions.ts.
  */
 import { createHash } from 'node:crypto'
+import { Webhook } from 'standardwebhooks'
 import type { Outcome } from '../../domain/delivery.ts'
 import type { JsonObject } from '../../domain/json.ts'
 import { assert } from '../../runtime/assert.ts'
+import { type Clock, systemClock } from '../../runtime/clock.ts'
 import { type CallGate, FREE_GATE, type OpenGate, type Turn } from '../call-gate.ts'
-import { ConnectorError, type OpenConnection } from '../connector.ts'
 import type {
   DeliveryAnswer,
   DeliveryCall,
@@ -35,68 +39,51 @@ import {
   type HttpResponse,
   type HttpResult,
 } from '../http-client.ts'
+import {
+  httpConnectionConfig,
+  joinPath,
+  makeHeaders,
+  parseHttpCredentials,
+  readBaseUrl,
+  storedHttpCredentials,
+  testHttpConnection,
+} from '../http-connection.ts'
 import { createImports, createLookUp, readJobId } from './http-questions.ts'
 import { readMisshapen, readRecordAnswer, readResults } from './http-results.ts'
 import {
   describeObjectProblem,
   type HttpObjectOptions,
-  httpConnectionConfig,
-  httpCredentials,
   httpObjectOptions,
-  storedCredentials,
   storedObjectOptions,
 } from './http-settings.ts'
 
 export interface HttpDestinationOptions {
   readonly client: HttpClient
+  readonly clock?: Clock
   /** Not given: nothing holds a call up. */
   readonly openGate?: OpenGate
 }
 
 const DELIVERY_CLASSES = { IDEMPOTENT: 'idempotent', LOOKUP: 'lookup', NONE: 'none' } as const
 
-/** A person waits for it. */
-const TEST_DEADLINE_MS = 10_000
 /** Room for one record's result in the answer to a page. */
 const RESULT_BYTES = 2_048
 
 export function createHttpDestination({
   client,
+  clock = systemClock,
   openGate = () => FREE_GATE,
 }: HttpDestinationOptions): DestinationConnector {
   return {
     type: 'http',
     connectionConfig: httpConnectionConfig,
-    credentials: storedCredentials,
+    credentials: storedHttpCredentials,
     objectOptions: storedObjectOptions,
     requestDeadlineMs: (options) => httpObjectOptions.parse(options).requestDeadlineMs,
     describeObjectProblem,
-    testConnection: (request) => testConnection(client, request),
+    testConnection: (request) => testHttpConnection(client, request),
     listFields: () => Promise.resolve(null),
-    open: async (request) => new HttpWriter(client, request, openGate),
-  }
-}
-
-/** Any answer shows that the address and the credentials are good, but one that refuses access. */
-async function testConnection(client: HttpClient, request: OpenConnection): Promise<void> {
-  const url = new URL(httpConnectionConfig.parse(request.config).baseUrl)
-  const result = await client.send({
-    method: 'GET',
-    url,
-    headers: makeHeaders(request.credentials),
-    body: '',
-    deadlineMs: TEST_DEADLINE_MS,
-    signal: request.signal,
-    beforeSend: () => undefined,
-  })
-  if (result.kind !== 'response') {
-    const { failure, reason } = classifyResult(result)
-    throw new ConnectorError(failure, reason)
-  }
-  const endpoint = `GET ${url.pathname}`
-  const verdict = classifyStatus(result, { endpoint, isIdempotent: true })
-  if (verdict.kind === 'retryable' && verdict.failure === 'connection_unauthorized') {
-    throw new ConnectorError(verdict.failure, verdict.reason)
+    open: async (request) => new HttpWriter(request, { client, clock, openGate }),
   }
 }
 
@@ -113,13 +100,20 @@ class HttpWriter implements DestinationWriter {
   readonly #url: URL
   readonly #gate: CallGate
   readonly #headers: Readonly<Record<string, string>>
+  readonly #clock: Clock
+  readonly #signer: Webhook | null
 
-  constructor(client: HttpClient, request: OpenDestination, openGate: OpenGate) {
+  constructor(request: OpenDestination, parts: Required<HttpDestinationOptions>) {
+    const { client, clock, openGate } = parts
     const options = httpObjectOptions.parse(request.options)
+    const baseUrl = readBaseUrl(request.config)
     this.#client = client
     this.#options = options
-    this.#url = joinUrl(httpConnectionConfig.parse(request.config).baseUrl, request.object)
+    this.#url = joinPath(baseUrl, 'object', request.object)
     this.#headers = makeHeaders(request.credentials)
+    const { signingSecret } = parseHttpCredentials(request.credentials)
+    this.#signer = signingSecret === undefined ? null : new Webhook(signingSecret)
+    this.#clock = clock
     this.#gate = openGate({ connectionId: request.connectionId, host: this.#url.host })
     this.deliveryClass = DELIVERY_CLASSES[options.deliveryClass]
     this.settlingMs = options.settlingMs
@@ -128,7 +122,7 @@ class HttpWriter implements DestinationWriter {
     this.concurrency = options.concurrency ?? (options.path === 'PAGE' ? 1 : 8)
     const questions = {
       client,
-      baseUrl: trimSlashes(httpConnectionConfig.parse(request.config).baseUrl),
+      baseUrl,
       headers: this.#headers,
       deadlineMs: options.requestDeadlineMs,
       maxResponseBytes: DEFAULT_MAX_RESPONSE_BYTES + this.maxRecordsPerCall * RESULT_BYTES,
@@ -238,7 +232,20 @@ class HttpWriter implements DestinationWriter {
       // Where an unknown outcome is work for a person, none is risked to save a handshake.
       reusesConnections: this.deliveryClass === 'idempotent',
       beforeSend: () => call.beforeSend(),
+      headersAtSend: () => this.#sign(key, body),
     })
+  }
+
+  #sign(key: string, body: string): Readonly<Record<string, string>> {
+    if (this.#signer === null) {
+      return {}
+    }
+    const sentAt = this.#clock.now()
+    return {
+      'webhook-id': key,
+      'webhook-timestamp': String(Math.floor(sentAt.getTime() / 1_000)),
+      'webhook-signature': this.#signer.sign(key, sentAt, body),
+    }
   }
 }
 
@@ -261,26 +268,4 @@ function digestKeys(records: readonly OutgoingRecord[]): string {
     hash.update(deliveryKey)
   }
   return hash.digest('hex')
-}
-
-function joinUrl(baseUrl: string, object: string): URL {
-  const problem = describeObjectProblem(object)
-  assert(problem === null, `An object is checked when its sync is saved. ${problem}`)
-  return new URL(`${trimSlashes(baseUrl)}${object}`)
-}
-
-function trimSlashes(baseUrl: string): string {
-  return baseUrl.replace(/\/+$/, '')
-}
-
-function makeHeaders(credentials: JsonObject): Readonly<Record<string, string>> {
-  const { bearerToken, headerName, headerValue } = httpCredentials.parse(credentials)
-  return {
-    'content-type': 'application/json',
-    accept: 'application/json',
-    ...(bearerToken === undefined ? {} : { authorization: `Bearer ${bearerToken}` }),
-    ...(headerName === undefined || headerValue === undefined
-      ? {}
-      : { [headerName.toLowerCase()]: headerValue }),
-  }
 }

@@ -7,9 +7,9 @@
 import { z } from 'zod'
 import type { Outcome } from '../../domain/delivery.ts'
 import type { FailureCode } from '../../domain/failure.ts'
-import { describeUnstorableText, isJsonObject, type JsonObject } from '../../domain/json.ts'
+import { describeUnstorableText, isJsonObject } from '../../domain/json.ts'
 import type { OutgoingRecord, Unanswered } from '../destination.ts'
-import { describeAnswer, failureOfForm } from '../http-answer.ts'
+import { describeAnswer, failureOfForm, holdsError } from '../http-answer.ts'
 import { type HttpResponse, MAX_RETRY_AFTER_MS } from '../http-client.ts'
 import { redact } from '../redact.ts'
 
@@ -37,22 +37,6 @@ export function readMisshapen(response: HttpResponse, how: string): Unanswered {
   return isJsonObject(response.json) && holdsError(response.json)
     ? unknown(`${describeAnswer(response)} (an error inside of a success)`)
     : unknown(`The destination answered ${response.status} ${how}.`, failureOfForm(response))
-}
-
-/** APIs that answer 200 to everything say what went wrong in one of these. */
-function holdsError(body: JsonObject): boolean {
-  const { error, errors, success, ok, status } = body
-  return (
-    isTold(error) ||
-    isTold(errors) ||
-    success === false ||
-    ok === false ||
-    (typeof status === 'string' && /^(?:error|fail|failed|failure)$/i.test(status))
-  )
-}
-
-function isTold(value: unknown): boolean {
-  return Array.isArray(value) ? value.length > 0 : Boolean(value)
 }
 
 const resultShape = z.object({

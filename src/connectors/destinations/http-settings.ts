@@ -1,5 +1,6 @@
-/** What a connection to an HTTP API and a sync that writes to it can set. */
+/** What a sync that writes to an HTTP API can set. */
 import type { z } from 'zod'
+import { describePathProblem, MAX_PATH_LENGTH } from '../http-connection.ts'
 import {
   choiceSetting,
   countSetting,
@@ -7,86 +8,6 @@ import {
   textSetting,
   withoutUndefined,
 } from '../settings.ts'
-
-const MAX_URL_LENGTH = 2_000
-const MAX_HEADER_LENGTH = 8_000
-const MAX_OBJECT_LENGTH = 500
-
-/** Where the API lies. */
-const baseUrl = textSetting('baseUrl', MAX_URL_LENGTH).superRefine((text, context) => {
-  const problem = describeBaseUrlProblem(text)
-  if (problem) {
-    context.addIssue({ code: 'custom', message: `baseUrl ${problem}.` })
-  }
-})
-
-function describeBaseUrlProblem(text: string): string | null {
-  const url = URL.canParse(text) ? new URL(text) : null
-  if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:')) {
-    return 'must be an address that starts with http:// or https://'
-  }
-  if (url.username !== '' || url.password !== '') {
-    return 'must not contain a user name or password; put them into the credentials'
-  }
-  return /[?#]/.test(text) ? 'must not contain a query or a fragment' : null
-}
-
-export const httpConnectionConfig = settingsObject({
-  baseUrl: baseUrl.describe('Address of the API; objects are paths below it.'),
-})
-
-/** Headers that the client or the protocol writes itself. */
-const RESERVED_HEADERS = new Set([
-  'accept',
-  'accept-encoding',
-  'connection',
-  'content-length',
-  'content-type',
-  'expect',
-  'host',
-  'idempotency-key',
-  'import-tag',
-  'keep-alive',
-  'te',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
-])
-
-const HEADER_NAME = /^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/
-const HEADER_VALUE = /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/
-
-const printable = (field: string) =>
-  textSetting(field, MAX_HEADER_LENGTH).regex(HEADER_VALUE, {
-    error: `${field} must consist of printable ASCII characters, without spaces at its ends.`,
-  })
-
-const credentialsShape = settingsObject({
-  bearerToken: printable('bearerToken').describe('Sent as Authorization: Bearer.').optional(),
-  headerName: textSetting('headerName', 100)
-    .regex(HEADER_NAME, { error: 'headerName must be the name of an HTTP header.' })
-    .refine((name) => !RESERVED_HEADERS.has(name.toLowerCase()), {
-      error: 'headerName must not be a header that the connector writes itself.',
-    })
-    .describe('A header that carries a secret, such as X-Api-Key.')
-    .optional(),
-  headerValue: printable('headerValue').describe('The secret in that header.').optional(),
-})
-
-export const httpCredentials = credentialsShape.superRefine((credentials, context) => {
-  const { bearerToken, headerName, headerValue } = credentials
-  if ((headerName === undefined) !== (headerValue === undefined)) {
-    context.addIssue({
-      code: 'custom',
-      message: 'headerName and headerValue must be given together.',
-    })
-  } else if (bearerToken !== undefined && headerName !== undefined) {
-    context.addIssue({
-      code: 'custom',
-      message: 'bearerToken and headerName must not be given together.',
-    })
-  }
-})
 
 const HTTP_PATHS = ['RECORD', 'PAGE'] as const
 const MAX_RECORDS_PER_CALL = 10_000
@@ -112,10 +33,10 @@ const objectOptionsShape = settingsObject({
       'IDEMPOTENT: the API honours Idempotency-Key (RECORD) or the key beside each record (PAGE), so that a write repeated with its key changes nothing. LOOKUP: it does not, but lookupObject tells whether a write is there. NONE: neither; a write whose answer was lost then waits for a person.',
     )
     .default('IDEMPOTENT'),
-  lookupObject: textSetting('lookupObject', MAX_OBJECT_LENGTH)
+  lookupObject: textSetting('lookupObject', MAX_PATH_LENGTH)
     .describe('With LOOKUP: the path of a write below the base URL, with {key} for its key.')
     .optional(),
-  importsObject: textSetting('importsObject', MAX_OBJECT_LENGTH)
+  importsObject: textSetting('importsObject', MAX_PATH_LENGTH)
     .describe(
       'With PAGE: the path of the imports below the base URL. The API takes a call in (202) and works on it later.',
     )
@@ -166,33 +87,10 @@ function describeOptionsProblem(options: z.infer<typeof objectOptionsShape>): st
 
 export type HttpObjectOptions = Readonly<z.infer<typeof httpObjectOptions>>
 
-/** The same shapes as the contract wants them. */
-export const storedCredentials = httpCredentials.transform(withoutUndefined)
+/** The same shape as the contract wants it. */
 export const storedObjectOptions = httpObjectOptions.transform(withoutUndefined)
-
-const OBJECT = /^(?:\/[A-Za-z0-9._~!$&'()*+,;=:@%-]+)+\/?$/
 
 /** What is wrong with the path below the base URL, as one sentence, or null. */
 export function describeObjectProblem(object: string): string | null {
-  if (object.length > MAX_OBJECT_LENGTH || !object.startsWith('/')) {
-    return `The object must be a path below the base URL that starts with "/", at most ${MAX_OBJECT_LENGTH} characters long.`
-  }
-  if (/[?#]/.test(object)) {
-    return 'The object must not contain a query or a fragment.'
-  }
-  if (!OBJECT.test(object)) {
-    return 'The object must be a path of steps such as "/contacts", without spaces and empty steps.'
-  }
-  return object.split('/').some(isUnsafeStep)
-    ? 'The object must not contain the steps "." and "..", nor a broken or hidden "/".'
-    : null
-}
-
-function isUnsafeStep(step: string): boolean {
-  try {
-    const plain = decodeURIComponent(step)
-    return plain === '.' || plain === '..' || /[/\\]/.test(plain)
-  } catch {
-    return true
-  }
+  return describePathProblem('object', object)
 }

@@ -5,15 +5,8 @@
  * would round arrives as the text it was written as. Of a member named twice the last one counts. A
  * line that is no object is reported and the lines behind it still come; blank lines are no rows.
  */
-import { isSafeNumber, parse as parseLossless } from 'lossless-json'
-import {
-  describeUnstorableText,
-  isJsonArray,
-  isJsonObject,
-  type JsonObject,
-  type JsonValue,
-  MAX_JSON_DEPTH,
-} from '../../../domain/json.ts'
+import { isJsonObject, type JsonObject, type JsonValue } from '../../../domain/json.ts'
+import { describeUnfitRecord, keepDigits } from '../exact-json.ts'
 import type { ByteTrail } from './byte-trail.ts'
 import {
   type Encoding,
@@ -112,9 +105,6 @@ class JsonlRows implements Rows {
   }
 }
 
-/** Numbers that could be rounded: 16 digits and more, or an exponent. Only these lines pay for the exact parser. */
-const MAY_BE_ROUNDED = /\d[\d.]{15}|\d[eE]/
-
 /** The object of a line, or what is wrong with it. JSON's own error repeats the text; ours does not. */
 function readObject(line: string): JsonObject | string {
   let value: JsonValue
@@ -123,78 +113,10 @@ function readObject(line: string): JsonObject | string {
   } catch {
     return 'is not valid JSON'
   }
-  if (!isJsonObject(value)) {
-    return 'is not a JSON object'
+  const problem = describeUnfitRecord(value, line)
+  if (problem !== null) {
+    return problem
   }
-  if (isDeeperThan(value, MAX_JSON_DEPTH)) {
-    return `is nested more than ${MAX_JSON_DEPTH} levels deep`
-  }
-  if (line.includes('"__proto__"')) {
-    return 'has a member named __proto__, which may not be the name of a field'
-  }
-  // Halves of surrogate pairs and NULs can only be written as escapes.
-  const unfit = line.includes('\\u') ? describeUnfitMember(value) : null
-  if (unfit) {
-    return unfit
-  }
-  return MAY_BE_ROUNDED.test(line) ? parseExactly(line) : value
-}
-
-function parseExactly(line: string): JsonObject | string {
-  const value = parseLossless(line, null, {
-    parseNumber: (digits) => (isSafeNumber(digits) ? Number(digits) : digits),
-    onDuplicateKey: ({ newValue }) => newValue,
-  })
-  return isJsonObject(value) ? value : 'is not a JSON object'
-}
-
-function isDeeperThan(value: JsonValue, levels: number): boolean {
-  if (value === null || typeof value !== 'object') {
-    return false
-  }
-  if (levels === 0) {
-    return true
-  }
-  const members = isJsonArray(value) ? value : Object.values(value)
-  return members.some((member) => isDeeperThan(member, levels - 1))
-}
-
-function describeUnfitMember(record: JsonObject): string | null {
-  for (const [name, value] of Object.entries(record)) {
-    const unfit = describeUnstorableText(name)
-    if (unfit) {
-      return `has a member whose name ${unfit}`
-    }
-    const problem = describeUnfitValue(value)
-    if (problem) {
-      return `${name} ${problem}`
-    }
-  }
-  return null
-}
-
-function describeUnfitValue(value: JsonValue): string | null {
-  if (typeof value === 'string') {
-    return describeUnstorableText(value)
-  }
-  if (value === null || typeof value !== 'object') {
-    return null
-  }
-  if (isJsonArray(value)) {
-    return firstProblem(value, describeUnfitValue)
-  }
-  return describeUnfitMember(value) === null ? null : 'has a member that cannot be stored'
-}
-
-function firstProblem(
-  values: readonly JsonValue[],
-  describe: (value: JsonValue) => string | null,
-): string | null {
-  for (const value of values) {
-    const problem = describe(value)
-    if (problem) {
-      return problem
-    }
-  }
-  return null
+  const exact = keepDigits(value, line)
+  return isJsonObject(exact) ? exact : 'is not a JSON object'
 }

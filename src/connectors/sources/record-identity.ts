@@ -7,7 +7,7 @@
  * file whose columns were moved is read from its beginning anyway.
  */
 import { hash } from 'node:crypto'
-import type { JsonObject } from '../../../domain/json.ts'
+import type { JsonObject } from '../../domain/json.ts'
 
 export class RecordNamer {
   readonly #identityField: string | null

@@ -1,0 +1,25 @@
+/** Every connector of this deployment, each with what it needs of the others' rooms. */
+import type { Config } from './config.ts'
+import { createAddressGuard } from './connectors/address-guard.ts'
+import { createHttpDestination } from './connectors/destinations/http-destination.ts'
+import { createHttpClient } from './connectors/http-client.ts'
+import { type ConnectorRegistry, createRegistry } from './connectors/registry.ts'
+import { createFileSource } from './connectors/sources/file/file-source.ts'
+import { createHttpSource } from './connectors/sources/http/http-source.ts'
+import type { Clock } from './runtime/clock.ts'
+
+export interface RegistryParts {
+  readonly clock: Clock
+}
+
+export function openRegistry(
+  { fileRoot, allowedPrivateRanges }: Config,
+  { clock }: RegistryParts,
+): ConnectorRegistry {
+  const guard = createAddressGuard({ allowedRanges: allowedPrivateRanges })
+  const client = createHttpClient({ clock, guard })
+  return createRegistry(
+    [createFileSource({ rootDirectory: fileRoot }), createHttpSource({ client, clock })],
+    [createHttpDestination({ client, clock })],
+  )
+}
