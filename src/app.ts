@@ -11,6 +11,7 @@ import { hostname } from 'node:os'
 import type { CommandContext } from './commands/context.ts'
 import { ensureFirstToken } from './commands/ensure-first-token.ts'
 import type { Config } from './config.ts'
+import { createBrevoDestination } from './connectors/destinations/brevo/brevo-destination.ts'
 import { createHttpDestination } from './connectors/destinations/http-destination.ts'
 import { createHttpClient } from './connectors/http-client.ts'
 import { createRegistry } from './connectors/registry.ts'
@@ -195,6 +196,7 @@ async function createCommandContext(
   },
 ): Promise<CommandContext> {
   const { database, coordination, clock, logger } = parts
+  const client = createHttpClient({ clock })
   const key =
     config.deployment.kind === 'services'
       ? config.deployment.credentialsKey
@@ -208,7 +210,7 @@ async function createCommandContext(
     random: systemRandom,
     registry: createRegistry(
       [createFileSource({ rootDirectory: config.fileRoot })],
-      [createHttpDestination({ client: createHttpClient({ clock }) })],
+      [createHttpDestination({ client }), createBrevoDestination({ client })],
     ),
     sealer: createSealer(key, systemRandom),
   }
