@@ -81,6 +81,7 @@ module.exports = {
     only('pothos-only-in-graphql', ['@pothos'], '^src/graphql/'),
     only('yoga-only-in-http', ['graphql-yoga', 'graphql-ws', 'ws'], '^src/(http|demo|client)/'),
     only('pino-only-in-runtime', ['pino'], '^src/runtime/'),
+    only('phones-only-in-connectors', ['libphonenumber-js'], '^src/connectors/'),
     only('alert-channels-only-in-watch', ['nodemailer', '@sentry'], '^src/watch/'),
     only('signatures-only-where-we-send', ['standardwebhooks'], '^src/(watch|connectors)/'),
     only(

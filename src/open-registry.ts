@@ -1,6 +1,7 @@
 /** Every connector of this deployment, each with what it needs of the others' rooms. */
 import type { Config } from './config.ts'
 import { createAddressGuard } from './connectors/address-guard.ts'
+import { createBrevoDestination } from './connectors/destinations/brevo/brevo-destination.ts'
 import { createHttpDestination } from './connectors/destinations/http-destination.ts'
 import { createHttpClient } from './connectors/http-client.ts'
 import { type ConnectorRegistry, createRegistry } from './connectors/registry.ts'
@@ -20,6 +21,6 @@ export function openRegistry(
   const client = createHttpClient({ clock, guard })
   return createRegistry(
     [createFileSource({ rootDirectory: fileRoot }), createHttpSource({ client, clock })],
-    [createHttpDestination({ client, clock })],
+    [createHttpDestination({ client, clock }), createBrevoDestination({ client })],
   )
 }
