@@ -12,9 +12,11 @@ import type { CommandContext } from './commands/context.ts'
 import { ensureFirstToken } from './commands/ensure-first-token.ts'
 import type { Config } from './config.ts'
 import { createHttpDestination } from './connectors/destinations/http-destination.ts'
+import { createPostgresDestination } from './connectors/destinations/postgres/postgres-destination.ts'
 import { createHttpClient } from './connectors/http-client.ts'
 import { createRegistry } from './connectors/registry.ts'
 import { createFileSource } from './connectors/sources/file/file-source.ts'
+import { createPostgresSource } from './connectors/sources/postgres/postgres-source.ts'
 import type { Bus } from './coordination/bus.ts'
 import type { Leases } from './coordination/lease.ts'
 import { createMemoryBus } from './coordination/memory/bus.ts'
@@ -207,8 +209,11 @@ async function createCommandContext(
     ids: createIdSource(clock, systemRandom),
     random: systemRandom,
     registry: createRegistry(
-      [createFileSource({ rootDirectory: config.fileRoot })],
-      [createHttpDestination({ client: createHttpClient({ clock }) })],
+      [createFileSource({ rootDirectory: config.fileRoot }), createPostgresSource({ clock })],
+      [
+        createHttpDestination({ client: createHttpClient({ clock }) }),
+        createPostgresDestination({ clock }),
+      ],
     ),
     sealer: createSealer(key, systemRandom),
   }
