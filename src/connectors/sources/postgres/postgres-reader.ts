@@ -104,7 +104,7 @@ export class PostgresReader implements SourceReader {
 
   #isOurs({ stream, behind }: PostgresCursor): boolean {
     const { digest, places } = this.#options.plan
-    return stream === digest && (behind === null || behind.length === places)
+    return stream === digest && (behind === null || behind.length === places.length)
   }
 
   async #readOn(from: PostgresCursor, limit: number, signal: AbortSignal): Promise<ReadResult> {
@@ -231,14 +231,14 @@ export class PostgresReader implements SourceReader {
     }
   }
 
+  /** The texts as they came: before a mapping's form was made of them. */
   #placeOf(row: TextRow): readonly string[] {
-    const { columns } = this.#options.plan
-    return row.slice(columns.length).map((value) => value ?? '')
+    return this.#options.plan.places.map((index) => row[index] ?? '')
   }
 
   #toRecord(row: TextRow): SourceRecord {
     const { columns } = this.#options.plan
-    const key = row.slice(columns.length + 1)
+    const [, ...key] = this.#placeOf(row)
     const identity = key.length === 1 ? (key[0] ?? '') : JSON.stringify(key)
     const fields: Record<string, JsonValue> = {}
     for (const [index, { name, form }] of columns.entries()) {

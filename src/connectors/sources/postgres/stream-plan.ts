@@ -31,8 +31,8 @@ export interface StreamPlan {
   readonly digest: string
   readonly columns: readonly PlannedColumn[]
   readonly horizon: Horizon
-  /** How many columns order the rows: the cursor column and the key. */
-  readonly places: number
+  /** Which columns order the rows, by their index: the cursor column, then the key. */
+  readonly places: readonly number[]
   /** Whether the server itself sees to it that no two rows have one key. */
   readonly isKeyUnique: boolean
   /** The statement that reads on from a place. `hasStart`, `hasEnd`: whether it is told one. */
@@ -78,7 +78,7 @@ export async function planStream(
     ]),
     columns: columns.map(({ name, type }) => ({ name, form: formOf(type, types.get(type)) })),
     horizon,
-    places: order.length,
+    places: order.map(({ name }) => columns.findIndex((column) => column.name === name)),
     isKeyUnique: isUnique(relation.table, keyNames),
     readText: (bounds) =>
       writeRead({ from: relation.text, columns, types, order, horizon }, bounds),
@@ -170,6 +170,12 @@ function findPlace(
       `cursorColumn and keyColumns name ${JSON.stringify(name)}, which the stream does not have; its columns are ${listed.join(', ')}${columns.length > 20 ? ' and more' : ''}.`,
     )
   }
+  if (type.isArray) {
+    throw new ConnectorError(
+      'node_failed',
+      `cursorColumn and keyColumns name ${JSON.stringify(name)}, which is a list; choose a column of single values.`,
+    )
+  }
   return { name, oid: column.type, type }
 }
 
@@ -200,10 +206,9 @@ function writeRead(parts: StatementParts, bounds: ReadBounds): string {
       ? [horizon.condition(compared(order[0] as Place), `$${++given}::text`)]
       : []),
   ]
-  const selected = [
-    ...columns.map(({ name, type }) => formOf(type, types.get(type)).select(columnOf(name))),
-    ...order.map(({ name }) => `${columnOf(name)}::text`),
-  ]
+  const selected = columns.map(({ name, type }) =>
+    formOf(type, types.get(type)).select(columnOf(name)),
+  )
   return `/* postgres-source.read */
 select ${selected.join(', ')}
 from ${from} as stream
