@@ -72,7 +72,8 @@ module.exports = {
       to: { path: '^src/', pathNot: '^src/(demo|client)/' },
     },
     { name: 'src-never-imports-test', severity: 'error', from: { path: '^src/' }, to: { path: '^test/' } },
-    only('sql-only-in-store', ['drizzle-orm', 'postgres', '@electric-sql'], '^src/store/'),
+    only('sql-only-in-store', ['drizzle-orm', '@electric-sql'], '^src/store/'),
+    only('postgresql-only-in-store-and-its-connector', ['postgres'], '^src/store/|^src/connectors/postgres-session\\.ts$'),
     only(
       'redis-only-in-coordination',
       ['ioredis', 'graphql-redis-subscriptions', 'graphql-subscriptions', 'rate-limiter-flexible'],

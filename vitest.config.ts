@@ -19,6 +19,7 @@ const SHORTENED = [
   'test/e2e/api-hostile.test.ts',
   'test/e2e/api-stream-gaps.test.ts',
   'test/engine/interruptions.test.ts',
+  'test/property/changing-source.test.ts',
 ]
 
 export default defineConfig(({ mode }) => ({

@@ -3,10 +3,13 @@ import type { Config } from './config.ts'
 import { createAddressGuard } from './connectors/address-guard.ts'
 import { createBrevoDestination } from './connectors/destinations/brevo/brevo-destination.ts'
 import { createHttpDestination } from './connectors/destinations/http-destination.ts'
+import { createPostgresDestination } from './connectors/destinations/postgres/postgres-destination.ts'
 import { createHttpClient } from './connectors/http-client.ts'
+import { connectGuarded } from './connectors/postgres-connection.ts'
 import { type ConnectorRegistry, createRegistry } from './connectors/registry.ts'
 import { createFileSource } from './connectors/sources/file/file-source.ts'
 import { createHttpSource } from './connectors/sources/http/http-source.ts'
+import { createPostgresSource } from './connectors/sources/postgres/postgres-source.ts'
 import type { Clock } from './runtime/clock.ts'
 
 export interface RegistryParts {
@@ -19,8 +22,17 @@ export function openRegistry(
 ): ConnectorRegistry {
   const guard = createAddressGuard({ allowedRanges: allowedPrivateRanges })
   const client = createHttpClient({ clock, guard })
+  const connect = connectGuarded(guard)
   return createRegistry(
-    [createFileSource({ rootDirectory: fileRoot }), createHttpSource({ client, clock })],
-    [createHttpDestination({ client, clock }), createBrevoDestination({ client })],
+    [
+      createFileSource({ rootDirectory: fileRoot }),
+      createHttpSource({ client, clock }),
+      createPostgresSource({ clock, connect }),
+    ],
+    [
+      createHttpDestination({ client, clock }),
+      createBrevoDestination({ client }),
+      createPostgresDestination({ clock, connect }),
+    ],
   )
 }

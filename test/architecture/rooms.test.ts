@@ -61,7 +61,9 @@ describe('the rules, on a tree with planted violations', () => {
         'domain-is-pure: src/domain/pure.ts → fs',
         'coordination-by-contract: src/engine/engine.ts → src/coordination/redis/client.ts',
         'graphql-reads-history-only: src/graphql/type.ts → src/store/table.ts',
-        expect.stringMatching(/^sql-only-in-store: src\/graphql\/type\.ts → .*postgres/),
+        expect.stringMatching(
+          /^postgresql-only-in-store-and-its-connector: src\/graphql\/type\.ts → .*postgres/,
+        ),
         'no-cycles: src/runtime/cycle-a.ts → src/runtime/cycle-b.ts',
         'no-orphans: src/watch/orphan.ts → src/watch/orphan.ts',
       ]),

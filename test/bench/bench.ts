@@ -1,5 +1,5 @@
 /**
- * `npm run bench -- ledger`, `delivery`, `history`, `subscriptions` or `wake`: ratios of ours to a bare floor, or what
+ * `npm run bench -- ledger`, `delivery`, `rows`, `history`, `subscriptions` or `wake`: ratios of ours to a bare floor, or what
  * clients get, measured in one run.
  *
  * Exit code 1 when a figure misses its bar.
@@ -7,12 +7,14 @@
 import { benchDelivery } from './delivery.ts'
 import { benchHistory } from './history.ts'
 import { benchLedger } from './ledger.ts'
+import { benchRows } from './rows.ts'
 import { benchSubscriptions } from './subscriptions.ts'
 import { benchWake } from './wake.ts'
 
 const BENCHES: Readonly<Record<string, () => Promise<boolean>>> = {
   ledger: benchLedger,
   delivery: benchDelivery,
+  rows: benchRows,
   history: benchHistory,
   subscriptions: benchSubscriptions,
   wake: benchWake,

@@ -6,18 +6,10 @@
  * PostgreSQL and Redis, from `runSync` to the run's end. The destination is a third process for both.
  */
 import { execFileSync } from 'node:child_process'
-import { mkdtemp, open, readFile, rm } from 'node:fs/promises'
+import { mkdtemp, open, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as wait } from 'node:timers/promises'
 import { type ApiClient, createApiClient } from '../../src/client/api-client.ts'
-import {
-  CreateConnectionMutation,
-  CreateSyncMutation,
-  PublishSyncMutation,
-  RunProgressSubscription,
-  RunSyncMutation,
-} from '../../src/client/documents.ts'
 import { createHttpDestination } from '../../src/connectors/destinations/http-destination.ts'
 import { createFileSource } from '../../src/connectors/sources/file/file-source.ts'
 import { canonicalJson } from '../../src/domain/json.ts'
@@ -32,6 +24,8 @@ import {
 } from '../support/processes.ts'
 import { startPostgres, startRedis, type TestService } from '../support/services.ts'
 import { median, report } from './figures.ts'
+import { readResidentMb, sampleResident } from './resident.ts'
+import { connectTool, timeSync } from './sync-run.ts'
 
 const RECORDS = 100_000
 const LONG_RECORDS = 500_000
@@ -104,10 +98,10 @@ async function measure(bench: Bench): Promise<boolean> {
   }
   const short = await readResidentMb(app.pid)
   const sampling = new AbortController()
-  const peak = sampleResident(app.pid, sampling.signal)
+  const samples = sampleResident(app.pid, sampling.signal)
   await timeRun(client, tools, 'long.csv')
   sampling.abort()
-  const longPeak = await peak
+  const longPeak = Math.max(...(await samples))
   const told = (await (await fetch(bench.url)).json()) as { keys: number; doubled: number }
   tell('bare loop', median(bare), 'records/s')
   tell('tajo-sync', median(ours), 'records/s')
@@ -204,69 +198,23 @@ interface Tools {
 }
 
 async function connectTools(client: ApiClient, url: string): Promise<Tools> {
-  const connect = async (type: string, config: Record<string, string>) => {
-    const input = { name: type, type, config }
-    const { createConnection: made } = await client.request(CreateConnectionMutation, { input })
-    if (made.__typename !== 'CreateConnectionPayload') {
-      throw new Error(made.message)
-    }
-    return made.connection.id
-  }
   return {
-    sourceConnectionId: await connect('file', {}),
-    destinationConnectionId: await connect('http', { baseUrl: url }),
+    sourceConnectionId: await connectTool(client, { type: 'file', config: {} }),
+    destinationConnectionId: await connectTool(client, { type: 'http', config: { baseUrl: url } }),
   }
 }
 
-/** Milliseconds from `runSync` to the run's end, as a dashboard sees it. */
-async function timeRun(client: ApiClient, tools: Tools, stream: string): Promise<number> {
-  const { createSync } = await client.request(CreateSyncMutation, {
-    input: {
-      ...tools,
-      name: stream,
-      stream,
-      streamOptions: STREAM_OPTIONS,
-      object: '/contacts',
-      objectOptions: OPTIONS,
-      mapping: MAPPING,
-      pageSize: PAGE_SIZE,
-    },
+function timeRun(client: ApiClient, tools: Tools, stream: string): Promise<number> {
+  return timeSync(client, {
+    ...tools,
+    name: stream,
+    stream,
+    streamOptions: STREAM_OPTIONS,
+    object: '/contacts',
+    objectOptions: OPTIONS,
+    mapping: MAPPING,
+    pageSize: PAGE_SIZE,
   })
-  if (createSync.__typename !== 'ChangedSync') {
-    throw new Error(createSync.message)
-  }
-  const syncId = createSync.sync.id
-  await client.request(PublishSyncMutation, { syncId })
-  const startedAt = performance.now()
-  const { runSync } = await client.request(RunSyncMutation, { syncId })
-  if (runSync.__typename !== 'StartedRun') {
-    throw new Error('message' in runSync ? runSync.message : 'The run did not start.')
-  }
-  for await (const { runProgress } of client.subscribe(RunProgressSubscription, {
-    runId: runSync.run.id,
-  })) {
-    if (runProgress.__typename === 'RunProgress' && runProgress.isTerminal) {
-      if (runProgress.status !== 'SUCCEEDED') {
-        throw new Error(`The run ended ${runProgress.status}.`)
-      }
-    }
-  }
-  return performance.now() - startedAt
-}
-
-async function readResidentMb(pid: number): Promise<number> {
-  const status = await readFile(`/proc/${pid}/status`, 'utf8')
-  return Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1]) / 1024
-}
-
-/** The highest resident size until the signal, looked at ten times a second. */
-async function sampleResident(pid: number, signal: AbortSignal): Promise<number> {
-  let peak = 0
-  while (!signal.aborted) {
-    peak = Math.max(peak, await readResidentMb(pid))
-    await wait(100, undefined, { signal }).catch(() => undefined)
-  }
-  return peak
 }
 
 async function writeCustomers(path: string, count: number): Promise<void> {

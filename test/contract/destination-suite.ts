@@ -15,17 +15,48 @@ import {
   startRecordingDestination,
 } from '../support/recording-destination.ts'
 
-export interface DestinationUnderTest {
+/** The other system of a test, which remembers what was done to it. */
+export interface StandIn {
+  /** What was written, in order, each record once however often it was sent. */
+  written(): Promise<readonly unknown[]>
+  /** Effects beyond the first of each record. */
+  doubled(): Promise<number>
+  /** Calls that reached it. */
+  calls(): Promise<number>
+  close(): Promise<void>
+}
+
+/** What the destination can answer, and what each record of the call must then be said to be. */
+interface Answer {
+  readonly name: string
+  readonly expected: JsonObject
+}
+
+export interface DestinationWithStandIn<S extends StandIn> {
   readonly name: string
   /** How many records one call of these tests carries. */
   readonly recordsPerCall: number
+  start(): Promise<S>
+  open(standIn: S): Promise<DestinationWriter>
+  remoteIdOf(record: OutgoingRecord): string | null
+  readonly answers: readonly (Answer & { arrange(standIn: S): void | Promise<void> })[]
+  /** The next call is applied and not answered, before the writer gives up. What it returns resolves when it has come. */
+  hang(standIn: S): Promise<() => Promise<unknown>>
+  /** From now on no connection can be made. */
+  unplug(standIn: S): Promise<void>
+  readonly unreachable: string
+  /** Ways in which it says so many words about the record of the next call. */
+  readonly sayings: readonly ((standIn: S, words: string) => void | Promise<void>)[]
+  /** What else must hold of two calls with the same records. */
+  compareRepeated?(standIn: S, records: readonly OutgoingRecord[]): void
+}
+
+/** A destination that speaks HTTP, tested against the recording one. */
+export interface DestinationUnderTest {
+  readonly name: string
+  readonly recordsPerCall: number
   open(standIn: RecordingDestination): Promise<DestinationWriter>
-  /** What the destination can answer, and what each record of the call must then be said to be. */
-  readonly answers: readonly {
-    readonly name: string
-    readonly reaction: Reaction
-    readonly expected: JsonObject
-  }[]
+  readonly answers: readonly (Answer & { readonly reaction: Reaction })[]
 }
 
 export function outgoing(
@@ -53,15 +84,75 @@ export function deliver(
   })
 }
 
+/** The suite for a destination that speaks HTTP. */
 export function describeDestination(destination: DestinationUnderTest): void {
+  describeDestinationWith<HttpStandIn>({
+    ...destination,
+    start: startHttpStandIn,
+    open: ({ http }) => destination.open(http),
+    remoteIdOf: ({ deliveryKey }) => `r-${deliveryKey.slice(0, 12)}`,
+    answers: destination.answers.map(({ reaction, ...answer }) => ({
+      ...answer,
+      arrange: ({ http }) => http.script(reaction),
+    })),
+    hang: ({ http }) => {
+      http.script({ kind: 'hang', isApplied: true })
+      const seen = http.nextRequest()
+      return Promise.resolve(() => seen)
+    },
+    unplug: ({ http }) => http.close(),
+    unreachable: 'No connection could be made (ECONNREFUSED).',
+    sayings: [
+      (words: string) => JSON.stringify({ message: words }),
+      (words: string) => JSON.stringify({ errors: [{ detail: words }] }),
+      (words: string) => words,
+    ].map((say) => ({ http }, words) => {
+      const headers = { 'content-type': 'text/plain' }
+      http.script({ kind: 'answer', status: 422, body: say(words), headers })
+    }),
+    compareRepeated: ({ http }, records) => {
+      const [one, two] = http.requests
+      expect(two?.keys).toEqual(records.map(({ deliveryKey }) => deliveryKey))
+      expect(two?.body).toBe(one?.body)
+      expect(two?.headers['idempotency-key']).toBe(one?.headers['idempotency-key'])
+    },
+  })
+}
+
+interface HttpStandIn extends StandIn {
+  readonly http: RecordingDestination
+}
+
+async function startHttpStandIn(): Promise<HttpStandIn> {
+  const http = await startRecordingDestination()
+  const extra = () => [...http.effects.values()].reduce((sum, count) => sum + count - 1, 0)
+  return {
+    http,
+    written: () => Promise.resolve([...http.records.values()]),
+    doubled: () => Promise.resolve(extra()),
+    calls: () => Promise.resolve(http.requests.length),
+    // It may have been unplugged.
+    close: () => http.close().catch(() => undefined),
+  }
+}
+
+export function describeDestinationWith<S extends StandIn>(
+  destination: DestinationWithStandIn<S>,
+): void {
   describe(`the ${destination.name} destination keeps the contract`, () => {
-    let standIn: RecordingDestination
+    let standIn: S
     let writer: DestinationWriter
     const records = outgoingRecords(destination.recordsPerCall)
-    const keys = records.map(({ deliveryKey }) => deliveryKey)
+    const written = {
+      kind: 'answered',
+      outcomes: records.map((record) => ({
+        kind: 'written',
+        remoteId: destination.remoteIdOf(record),
+      })),
+    }
 
     beforeEach(async () => {
-      standIn = await startRecordingDestination()
+      standIn = await destination.start()
       writer = await destination.open(standIn)
     })
     afterEach(async () => {
@@ -70,58 +161,45 @@ export function describeDestination(destination: DestinationUnderTest): void {
     })
 
     it('writes every record once and says so, in the order of the call', async () => {
-      const answer = await deliver(writer, records)
-      expect(answer).toEqual({
-        kind: 'answered',
-        outcomes: keys.map((key) => ({ kind: 'written', remoteId: `r-${key.slice(0, 12)}` })),
-      })
-      expect([...standIn.effects]).toEqual(keys.map((key) => [key, 1]))
-      expect([...standIn.records.values()]).toEqual(records.map(({ fields }) => fields))
+      expect(await deliver(writer, records)).toEqual(written)
+      expect(await standIn.written()).toEqual(records.map(({ fields }) => fields))
+      expect(await standIn.doubled()).toBe(0)
     })
 
-    it('sends the same keys and the same bytes when a call is repeated', async () => {
+    it('sends the same again when a call is repeated, and has one effect', async () => {
       const first = await deliver(writer, records)
       const second = await deliver(writer, records)
-      const [one, two] = standIn.requests
-      expect(two?.keys).toEqual(keys)
-      expect(two?.body).toBe(one?.body)
-      expect(two?.headers['idempotency-key']).toBe(one?.headers['idempotency-key'])
       expect(second).toEqual(first)
-      expect([...standIn.effects.values()].every((count) => count === 1)).toBe(true)
+      expect(await standIn.calls()).toBe(2)
+      expect(await standIn.written()).toEqual(records.map(({ fields }) => fields))
+      expect(await standIn.doubled()).toBe(0)
+      destination.compareRepeated?.(standIn, records)
     })
 
     it('asks for leave before each request, and sends nothing when it is refused', async () => {
       const refusal = new Error('the lease is lost')
-      const call = deliver(writer, records, {
-        beforeSend: () => {
-          throw refusal
-        },
-      })
-      await expect(call).rejects.toBe(refusal)
-      expect(standIn.requests).toEqual([])
-      await deliver(writer, records)
-      const again = deliver(writer, records, {
-        beforeSend: () => {
-          throw refusal
-        },
-      })
-      await expect(again).rejects.toBe(refusal)
-      expect(standIn.requests).toHaveLength(1)
+      const refuse = () => {
+        throw refusal
+      }
+      await expect(deliver(writer, records, { beforeSend: refuse })).rejects.toBe(refusal)
+      expect(await standIn.calls()).toBe(0)
+      expect(await deliver(writer, records)).toEqual(written)
+      await expect(deliver(writer, records, { beforeSend: refuse })).rejects.toBe(refusal)
+      expect(await standIn.calls()).toBe(1)
     })
 
     it('sends nothing once the signal is aborted, and rejects with its reason', async () => {
       const reason = new Error('the run drains')
       const call = deliver(writer, records, { signal: AbortSignal.abort(reason) })
       await expect(call).rejects.toBe(reason)
-      expect(standIn.requests).toEqual([])
+      expect(await standIn.calls()).toBe(0)
     })
 
     it('calls a write unknown when the run stops before its answer', async () => {
-      standIn.script({ kind: 'hang', isApplied: true })
       const stop = new AbortController()
-      const seen = standIn.nextRequest()
+      const seen = await destination.hang(standIn)
       const call = deliver(writer, records, { signal: stop.signal })
-      await seen
+      await seen()
       stop.abort(new Error('the run drains'))
       expect(await outcomesOf(call)).toEqual(
         records.map(() => expect.objectContaining({ kind: 'unknown' })),
@@ -129,20 +207,19 @@ export function describeDestination(destination: DestinationUnderTest): void {
     })
 
     it('knows that nothing was applied when no connection can be made', async () => {
-      await standIn.close()
+      await destination.unplug(standIn)
       expect(await outcomesOf(deliver(writer, records))).toEqual(
         records.map(() => ({
           kind: 'retryable',
           failure: 'provider_unavailable',
-          reason: 'No connection could be made (ECONNREFUSED).',
+          reason: destination.unreachable,
           retryAfterMs: null,
         })),
       )
-      standIn = await startRecordingDestination()
     })
 
-    it.each(destination.answers)('understands $name', async ({ reaction, expected }) => {
-      standIn.script(reaction)
+    it.each(destination.answers)('understands $name', async ({ arrange, expected }) => {
+      await arrange(standIn)
       const answer = await deliver(writer, records)
       if (expected['kind'] === 'refused') {
         expect(answer).toMatchObject(expected)
@@ -152,22 +229,13 @@ export function describeDestination(destination: DestinationUnderTest): void {
           records.map(() => expect.objectContaining(expected)),
         )
       }
-      expect(standIn.requests).toHaveLength(1)
+      expect(await standIn.calls()).toBe(1)
     })
 
     it('quotes no address, no person and no secret in a reason', async () => {
       const words = `p1@example.com +49 30 1234567 sk_live_4eC39HqLyjWDarjtT1zdp7dc ${'x '.repeat(500)}`
-      for (const body of [
-        JSON.stringify({ message: words }),
-        JSON.stringify({ errors: [{ detail: words }] }),
-        words,
-      ]) {
-        standIn.script({
-          kind: 'answer',
-          status: 422,
-          body,
-          headers: { 'content-type': 'text/plain' },
-        })
+      for (const say of destination.sayings) {
+        await say(standIn, words)
         const answer = JSON.stringify(await deliver(writer, records))
         expect(answer).toContain('[e-mail] [number] [token]')
         expect(answer).not.toMatch(/example|1234567|sk_live|token=|secret/)
