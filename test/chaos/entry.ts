@@ -7,12 +7,14 @@
  *   CHAOS_STOP   SIGSTOP to itself; somebody else sends SIGCONT
  *   CHAOS_BLOCK  with a third part, milliseconds: nothing else runs in this process for so long
  *   CHAOS_HOLD   with a third part, a path: nothing else runs in this process until that file is there
+ *   CHAOS_HURRY  milliseconds, without a point: a wait that would be longer lasts so long
  * Each is told on stdout before it happens, as `chaos <mode> <point> <epoch milliseconds>`.
  */
 import { existsSync, writeSync } from 'node:fs'
 import { startApp } from '../../src/app.ts'
 import { readConfig } from '../../src/config.ts'
 import { FAULT_POINTS, type FaultHook, type FaultPoint } from '../../src/engine/fault-points.ts'
+import { type Clock, systemClock } from '../../src/runtime/clock.ts'
 
 interface ArmedFault {
   readonly point: FaultPoint
@@ -70,6 +72,15 @@ function createFaults(): FaultHook {
   }
 }
 
-const app = await startApp(readConfig(process.env), { faults: createFaults() })
+function createClock(): Clock {
+  const hurryMs = Number(process.env['CHAOS_HURRY'] ?? Number.POSITIVE_INFINITY)
+  const sleep: Clock['sleep'] = (ms, signal) => systemClock.sleep(Math.min(ms, hurryMs), signal)
+  return { ...systemClock, sleep }
+}
+
+const app = await startApp(readConfig(process.env), {
+  faults: createFaults(),
+  clock: createClock(),
+})
 process.stdout.write(`tajo-sync serves ${app.address}/health\n`)
 process.once('SIGTERM', () => void app.stop().then(() => process.exit(0)))

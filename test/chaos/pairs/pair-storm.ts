@@ -18,6 +18,7 @@ import {
 } from '../../../src/client/steering-documents.ts'
 import { FAULT_POINTS } from '../../../src/engine/fault-points.ts'
 import { parseGlobalId } from '../../../src/graphql/global-id.ts'
+import { startPostgres, type TestService } from '../../support/services.ts'
 import { Fleet, KILL_PLACES, type KillPlace } from '../fleet.ts'
 import { readStored } from '../read-evidence.ts'
 import { type RunnableSync, requestRun, runToEnd, waitForRunEnd } from '../runs.ts'
@@ -58,12 +59,15 @@ const IN_FLIGHT_PAGES = 2
 
 export async function raisePairStorm(options: PairStormOptions): Promise<PairFigures> {
   const servers = await openServers('fast', 1)
+  let others: TestService | null = null
+  const openPostgres = async () => {
+    others ??= await startPostgres({ isOwn: true })
+    return others.url
+  }
+  const stopOthers = async () => await others?.stop()
   try {
-    const pair = await options.open({
-      chance: options.chance.fork(),
-      directory: servers.directory,
-      postgresUrl: servers.postgres.url,
-    })
+    const chance = options.chance.fork()
+    const pair = await options.open({ chance, directory: servers.directory, openPostgres })
     try {
       return await new PairStorm(options, servers, pair).run()
     } finally {
@@ -71,6 +75,7 @@ export async function raisePairStorm(options: PairStormOptions): Promise<PairFig
       await pair.destination.close()
     }
   } finally {
+    await stopOthers()
     await servers.close()
   }
 }

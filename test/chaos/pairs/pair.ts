@@ -61,8 +61,11 @@ export interface PairSurroundings {
   readonly chance: Chance
   /** Where the file source reads. */
   readonly directory: string
-  /** A server whose databases an end may fill. */
-  readonly postgresUrl: string
+  /**
+   * Another server than the product's, for the databases of the ends: a transaction of the product's must not hold up
+   * what a source may read.
+   */
+  openPostgres(): Promise<string>
 }
 
 export interface Pair {

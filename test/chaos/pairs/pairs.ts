@@ -1,16 +1,27 @@
 /** The pairs of source and destination that are put through the storm. */
+import { openBrevoEnd } from './brevo-destination.ts'
 import { openFileEnd } from './file-source.ts'
-import { openHttpEnd } from './http-destination.ts'
+import { type DeliveryClass, openHttpEnd } from './http-destination.ts'
 import type { Pair, PairDestination, PairSource, PairSurroundings } from './pair.ts'
+import { openPostgresDestination, openPostgresSource } from './postgres-ends.ts'
 
 type OpenPair = (surroundings: PairSurroundings) => Promise<Pair>
 
 export const PAIRS: Readonly<Record<string, OpenPair>> = {
-  'file-http-idempotent': (surroundings) =>
-    pairOf(openFileEnd(surroundings), openHttpEnd(surroundings, 'IDEMPOTENT')),
-  'file-http-none': (surroundings) =>
-    pairOf(openFileEnd(surroundings), openHttpEnd(surroundings, 'NONE')),
+  'postgres-http-idempotent': (around) => postgresToHttp(around, 'IDEMPOTENT'),
+  'postgres-http-lookup': (around) => postgresToHttp(around, 'LOOKUP'),
+  'postgres-http-none': (around) => postgresToHttp(around, 'NONE'),
+  'file-postgres': (around) => pairOf(openFileEnd(around), openPostgresDestination(around)),
+  'file-brevo-record': (around) => pairOf(openFileEnd(around), openBrevoEnd(around, 'RECORD')),
+  'file-brevo-import': (around) =>
+    pairOf(openFileEnd(around), openBrevoEnd(around, 'IMPORT'), IMPORTED),
 }
+
+/** Brevo may be asked for an import once a minute. */
+const IMPORTED = { hasImports: true, environment: { CHAOS_HURRY: '300' } }
+
+const postgresToHttp = (around: PairSurroundings, deliveryClass: DeliveryClass) =>
+  pairOf(openPostgresSource(around), openHttpEnd(around, deliveryClass))
 
 async function pairOf(
   source: Promise<PairSource>,
