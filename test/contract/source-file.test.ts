@@ -1,6 +1,7 @@
 /** The file source keeps the contract of sources, for any CSV and JSON Lines file, and for files that change. */
 import { createHash } from 'node:crypto'
 import { appendFile, readFile, rename, truncate } from 'node:fs/promises'
+import { gzipSync } from 'node:zlib'
 import * as fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { ConnectorError } from '../../src/connectors/connector.ts'
@@ -31,7 +32,7 @@ function openStream(
 
 async function createStream(
   name: string,
-  content: string,
+  content: string | Uint8Array,
   options: JsonObject,
   chunkBytes: number,
 ): Promise<StreamUnderTest> {
@@ -113,6 +114,28 @@ describeSource<CsvContent>({
   count: ({ rows }) => rows.length,
   create: (content) => createCsvStream(content),
 })
+
+describeSource<CsvContent & { readonly members: number }>({
+  name: 'file (CSV, gzip)',
+  content: fc
+    .tuple(csvContent, fc.integer({ min: 1, max: 3 }))
+    .map(([content, members]) => ({ ...content, members })),
+  count: ({ rows }) => rows.length,
+  create: (content) => {
+    const { delimiter, members, chunkBytes: size } = content
+    return createStream('rows.csv.gz', zip(writeCsv(content), members), { delimiter }, size)
+  },
+})
+
+/** In so many members, cut anywhere, as tools do that append to a gzip file. */
+function zip(content: string, members: number): Buffer {
+  const bytes = Buffer.from(content)
+  const size = Math.ceil(bytes.length / members)
+  const parts = Array.from({ length: members }, (_, index) =>
+    gzipSync(bytes.subarray(index * size, (index + 1) * size)),
+  )
+  return Buffer.concat(parts)
+}
 
 interface JsonlContent {
   readonly mark: string

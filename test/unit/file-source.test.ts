@@ -161,7 +161,7 @@ describe('stream options', () => {
       'identityField must be a text of 1 to 200 characters.',
     ])
     expect(messages({ seperator: ';' })).toEqual([
-      'Unknown field seperator. It takes format, identityField, delimiter, encoding.',
+      'Unknown field seperator. It takes format, identityField, delimiter, compression, encoding.',
     ])
     expect(messages('CSV')?.[0]).toContain('The settings must be an object.')
     expect(source().streamOptions.parse({ format: 'CSV' })).toEqual({ format: 'CSV' })

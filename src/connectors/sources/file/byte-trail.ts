@@ -7,8 +7,8 @@
  * meanwhile. Memory is bounded by one page and one chunk, however long the file is.
  */
 import { createHash, type Hash } from 'node:crypto'
-import type { FileHandle } from 'node:fs/promises'
 import { assert } from '../../../runtime/assert.ts'
+import type { FileBytes } from './file-bytes.ts'
 
 /** 64 KiB: one chunk is parsed in about 4 ms, so that timers and heartbeats stay on time. */
 export const DEFAULT_CHUNK_BYTES = 64 * 1024
@@ -18,7 +18,7 @@ const LINE_FEED = 0x0a
 const CARRIAGE_RETURN = 0x0d
 
 export interface TrailStart {
-  readonly handle: FileHandle
+  readonly file: FileBytes
   readonly offset: number
   readonly line: number
   /** Over every byte before `offset`. Copied, not changed. */
@@ -29,7 +29,7 @@ export interface TrailStart {
 }
 
 export class ByteTrail {
-  readonly #handle: FileHandle
+  readonly #file: FileBytes
   readonly #hash: Hash
   readonly #end: number
   readonly #chunkBytes: number
@@ -40,7 +40,7 @@ export class ByteTrail {
   #readOffset: number
 
   constructor(start: TrailStart) {
-    this.#handle = start.handle
+    this.#file = start.file
     this.#hash = start.hash.copy()
     this.#end = start.end ?? Number.POSITIVE_INFINITY
     this.#chunkBytes = start.chunkBytes
@@ -84,7 +84,7 @@ export class ByteTrail {
     if (wanted <= 0) {
       return null
     }
-    let chunk = await readChunk(this.#handle, this.#readOffset, wanted)
+    let chunk = await this.#file.read(this.#readOffset, wanted, signal)
     if (chunk.at(-1) === CARRIAGE_RETURN && !(await this.#hasByteAt(chunk.length))) {
       chunk = chunk.subarray(0, -1)
     }
@@ -99,7 +99,7 @@ export class ByteTrail {
   /** A range that ends there was cut on purpose: nothing is missing. */
   async #hasByteAt(distance: number): Promise<boolean> {
     const next = this.#readOffset + distance
-    return next >= this.#end || (await readChunk(this.#handle, next, 1)).length > 0
+    return next >= this.#end || (await this.#file.read(next, 1)).length > 0
   }
 
   /** Consumes the bytes before `to`: they enter the digest, and their line feeds are counted. */
@@ -149,16 +149,20 @@ function isBlank(byte: number | undefined): boolean {
   return byte === LINE_FEED || byte === CARRIAGE_RETURN || byte === 0x20 || byte === 0x09
 }
 
-/** Hashes `handle` from `from` to `to` into `hash`. False when the file ends before `to`. */
+/** Hashes `file` from `from` to `to` into `hash`. False when the file ends before `to`. */
 export async function hashRange(
-  handle: FileHandle,
+  file: FileBytes,
   hash: Hash,
   range: { readonly from: number; readonly to: number; readonly signal: AbortSignal },
 ): Promise<boolean> {
   let offset = range.from
   while (offset < range.to) {
     range.signal.throwIfAborted()
-    const chunk = await readChunk(handle, offset, Math.min(HASH_CHUNK_BYTES, range.to - offset))
+    const chunk = await file.read(
+      offset,
+      Math.min(HASH_CHUNK_BYTES, range.to - offset),
+      range.signal,
+    )
     if (chunk.length === 0) {
       return false
     }
@@ -172,8 +176,8 @@ export async function hashRange(
  * Whether a row still ends at `offset`. Behind a line feed it does; a last row without one does as long
  * as nothing, or only the missing line end, follows it.
  */
-export async function isRowEnd(handle: FileHandle, offset: number): Promise<boolean> {
-  const [before, ...after] = await readChunk(handle, offset - 1, 3)
+export async function isRowEnd(file: FileBytes, offset: number): Promise<boolean> {
+  const [before, ...after] = await file.read(offset - 1, 3)
   const [first, second] = after
   return (
     before === LINE_FEED ||
@@ -185,24 +189,6 @@ export async function isRowEnd(handle: FileHandle, offset: number): Promise<bool
 
 export function emptyHash(): Hash {
   return createHash('sha256')
-}
-
-/** Fewer bytes than `length` only where the file ends. */
-export async function readChunk(
-  handle: FileHandle,
-  offset: number,
-  length: number,
-): Promise<Buffer> {
-  const buffer = Buffer.allocUnsafe(length)
-  let filled = 0
-  while (filled < length) {
-    const { bytesRead } = await handle.read(buffer, filled, length - filled, offset + filled)
-    if (bytesRead === 0) {
-      break
-    }
-    filled += bytesRead
-  }
-  return buffer.subarray(0, filled)
 }
 
 export function countLineFeeds(bytes: Buffer): number {

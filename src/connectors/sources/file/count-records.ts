@@ -6,8 +6,8 @@
  * are counted (64 MiB in about 0.1 s). A CSV with quotes has to be parsed, which is only done up to
  * 1 MiB (about 0.1 s). Else null.
  */
-import type { FileHandle } from 'node:fs/promises'
-import { ByteTrail, emptyHash, readChunk } from './byte-trail.ts'
+import { ByteTrail, emptyHash } from './byte-trail.ts'
+import type { FileBytes } from './file-bytes.ts'
 import type { Layout } from './rows.ts'
 
 const MAX_COUNTED_BYTES = 64 * 1024 * 1024
@@ -18,23 +18,24 @@ const CARRIAGE_RETURN = 0x0d
 const QUOTE = 0x22
 
 export async function countRecords(
-  handle: FileHandle,
+  file: FileBytes,
   layout: Layout,
   options: { readonly isCsv: boolean; readonly signal: AbortSignal },
 ): Promise<number | null> {
-  const { size } = await handle.stat()
-  if (size > MAX_COUNTED_BYTES) {
+  const { size } = await file.readState()
+  // What is in a compressed file is only known once it was inflated.
+  if (size > MAX_COUNTED_BYTES || !file.isPlain) {
     return null
   }
-  const lines = await countLines(handle, layout, options)
+  const lines = await countLines(file, layout, options)
   return lines === null && size <= MAX_PARSED_BYTES
-    ? countRows(handle, layout, options.signal)
+    ? countRows(file, layout, options.signal)
     : lines
 }
 
 /** Lines that hold more than their end. Null when a quotation mark makes lines and rows two things. */
 async function countLines(
-  handle: FileHandle,
+  file: FileBytes,
   layout: Layout,
   options: { readonly isCsv: boolean; readonly signal: AbortSignal },
 ): Promise<number | null> {
@@ -43,7 +44,7 @@ async function countLines(
   let offset = layout.dataStart
   for (;;) {
     options.signal.throwIfAborted()
-    const chunk = await readChunk(handle, offset, CHUNK_BYTES)
+    const chunk = await file.read(offset, CHUNK_BYTES)
     if (chunk.length === 0) {
       return count + (lineBytes > 0 ? 1 : 0)
     }
@@ -72,13 +73,13 @@ function countFilledLines(chunk: Buffer, carried: number): { lines: number; rest
 }
 
 async function countRows(
-  handle: FileHandle,
+  file: FileBytes,
   layout: Layout,
   signal: AbortSignal,
 ): Promise<number | null> {
   const { dataStart: offset, line } = layout
   const trail = new ByteTrail({
-    handle,
+    file,
     offset,
     line,
     hash: emptyHash(),

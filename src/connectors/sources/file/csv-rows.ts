@@ -8,12 +8,12 @@
  * The parser runs in its lenient mode, so that a stray quote does not cost the rest of the file; what
  * then holds a quotation mark is parsed once more, alone and strictly, and reported if it breaks.
  */
-import type { FileHandle } from 'node:fs/promises'
 import { CsvError, type Options, Parser } from 'csv-parse'
 import { parse } from 'csv-parse/sync'
 import { describeUnstorableText, type JsonObject } from '../../../domain/json.ts'
 import { ConnectorError } from '../../connector.ts'
-import { type ByteTrail, countLineFeeds, readChunk } from './byte-trail.ts'
+import { type ByteTrail, countLineFeeds } from './byte-trail.ts'
+import type { FileBytes } from './file-bytes.ts'
 import {
   type Encoding,
   fromLatin1,
@@ -50,11 +50,11 @@ interface CsvHeader {
  * the person who named the file, when there is none or its columns cannot be told apart.
  */
 export async function readCsvLayout(
-  handle: FileHandle,
+  file: FileBytes,
   start: number,
   options: CsvOptions,
 ): Promise<Layout & { readonly columns: readonly string[] }> {
-  const header = await readHeader(handle, start, options)
+  const header = await readHeader(file, start, options)
   const problem = describeColumnProblem(header.columns)
   if (problem) {
     throw new ConnectorError('node_failed', problem)
@@ -67,13 +67,9 @@ export async function readCsvLayout(
   }
 }
 
-async function readHeader(
-  handle: FileHandle,
-  start: number,
-  options: CsvOptions,
-): Promise<CsvHeader> {
+async function readHeader(file: FileBytes, start: number, options: CsvOptions): Promise<CsvHeader> {
   for (let size = FIRST_HEADER_BYTES; ; size = MAX_HEADER_BYTES) {
-    const bytes = await readChunk(handle, start, size)
+    const bytes = await file.read(start, size)
     const isWholeFile = bytes.length < size
     const header = parseHeader(bytes, isWholeFile, options)
     if (header) {

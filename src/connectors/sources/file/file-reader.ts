@@ -16,26 +16,28 @@
  * half new, until the reader notices and starts over: write beside it and rename.
  */
 import type { Hash } from 'node:crypto'
-import type { FileHandle } from 'node:fs/promises'
 import { MAX_PAGE_RECORDS, type SourceRecord } from '../../../domain/page.ts'
 import { assert } from '../../../runtime/assert.ts'
 import { ConnectorError } from '../../connector.ts'
 import type { ReadRequest, ReadResult, SourceReader } from '../../source.ts'
 import { RecordNamer } from '../record-identity.ts'
 import { ByteTrail, emptyHash, hashRange, isRowEnd } from './byte-trail.ts'
+import { type FileBytes, type FileState, isSameState } from './file-bytes.ts'
 import { cursorText, type FileCursor, parseCursor } from './file-cursor.ts'
 import type { Layout, Row, Rows } from './rows.ts'
 import { failureOfSystem } from './stream-path.ts'
 
 /** A page ends early past it, so that 10,000 large records do not fill the memory. */
 const MAX_PAGE_BYTES = 16 * 1024 * 1024
+/** Blank lines in a row, in bytes: what has not become a row is kept. */
+const MAX_BLANK_BYTES = 16 * 1024 * 1024
 /** Up to here a changed file's prefix is hashed again at every page; behind it only when the offset has doubled. */
 const CHEAP_PREFIX_BYTES = 1024 * 1024
 /** A file that was rewritten more often during one read is not at rest. */
 const MAX_STARTS_PER_READ = 10
 
 export interface FileReaderOptions {
-  readonly handle: FileHandle
+  readonly file: FileBytes
   readonly identityField: string | null
   readonly totalRecords: number | null
   /** Null: each record names its own. */
@@ -57,12 +59,6 @@ interface Standing {
 interface Ahead {
   readonly trail: ByteTrail
   readonly rows: Rows
-}
-
-/** What a changed file shows by: modification time in nanoseconds, and size. */
-interface FileState {
-  readonly mtimeNs: bigint
-  readonly size: bigint
 }
 
 interface Collected {
@@ -99,7 +95,7 @@ export class FileReader implements SourceReader {
   async close(): Promise<void> {
     await this.#last
     this.#standing = null
-    await this.#options.handle.close()
+    await this.#options.file.close()
   }
 
   async #readPage(request: ReadRequest): Promise<ReadResult> {
@@ -182,7 +178,7 @@ export class FileReader implements SourceReader {
   async #isPrefix(standing: Standing, to: FileCursor, signal: AbortSignal): Promise<boolean> {
     const hash = standing.hash.copy()
     const range = { from: standing.cursor.offset, to: to.offset, signal }
-    const isThere = await hashRange(this.#options.handle, hash, range)
+    const isThere = await hashRange(this.#options.file, hash, range)
     return (
       isThere && hash.digest('hex') === to.prefix && (await this.#isBoundary(to, standing.layout))
     )
@@ -191,7 +187,7 @@ export class FileReader implements SourceReader {
   /** A last line that was read without its line feed may have been continued since: then it is another row. */
   async #isBoundary(cursor: FileCursor, layout: Layout): Promise<boolean> {
     const { offset } = cursor
-    return offset === layout.dataStart || (await isRowEnd(this.#options.handle, offset))
+    return offset === layout.dataStart || (await isRowEnd(this.#options.file, offset))
   }
 
   #turnPage(standing: Standing, ahead: Ahead, records: readonly SourceRecord[]): ReadResult {
@@ -223,6 +219,9 @@ export class FileReader implements SourceReader {
       if (row) {
         records.push(nameRow(namer, row, boundary, trail))
         boundary = row.end
+      } else if (trail.readOffset - boundary > MAX_BLANK_BYTES) {
+        trail.advance(boundary)
+        return { records, ahead, broken: 'does not begin within 16 MiB' }
       } else if (isMore) {
         isMore = await rows.fill(bounds.signal)
       } else {
@@ -236,8 +235,8 @@ export class FileReader implements SourceReader {
   #openAhead(standing: Standing, end: number | null): Ahead {
     const { offset, line } = standing.cursor
     const { hash, layout } = standing
-    const { handle, chunkBytes } = this.#options
-    const trail = new ByteTrail({ handle, offset, line, hash, end, chunkBytes })
+    const { file, chunkBytes } = this.#options
+    const trail = new ByteTrail({ file, offset, line, hash, end, chunkBytes })
     return { trail, rows: layout.openRows(trail) }
   }
 
@@ -247,7 +246,7 @@ export class FileReader implements SourceReader {
       return this.#standAtStart(0, signal)
     }
     const standing = this.#standing
-    const state = await this.#readState()
+    const state = await this.#options.file.readState()
     if (standing && this.#isTrusted(state, standing)) {
       if (cursorText(standing.cursor) === cursorText(cursor)) {
         return standing
@@ -267,10 +266,10 @@ export class FileReader implements SourceReader {
   }
 
   async #standAtStart(generation: number, signal: AbortSignal): Promise<Standing> {
-    const state = await this.#readState()
+    const state = await this.#options.file.readState()
     const layout = await this.#options.readLayout()
     const hash = emptyHash()
-    await hashRange(this.#options.handle, hash, { from: 0, to: layout.dataStart, signal })
+    await hashRange(this.#options.file, hash, { from: 0, to: layout.dataStart, signal })
     const prefix = hash.copy().digest('hex')
     const { dataStart: offset, line } = layout
     const cursor: FileCursor = { generation, record: 0, offset, line, prefix }
@@ -290,7 +289,7 @@ export class FileReader implements SourceReader {
     const range = { from: start.offset, to: cursor.offset, signal }
     if (
       cursor.offset < layout.dataStart ||
-      !(await hashRange(this.#options.handle, hash, range)) ||
+      !(await hashRange(this.#options.file, hash, range)) ||
       hash.copy().digest('hex') !== cursor.prefix ||
       !(await this.#isBoundary(cursor, layout))
     ) {
@@ -303,29 +302,21 @@ export class FileReader implements SourceReader {
   /** Whether the reader may go on from where it stands without hashing the prefix again. */
   #isTrusted(state: FileState, standing: Standing): boolean {
     const proven = this.#proven
-    if (proven === null || BigInt(standing.cursor.offset) > state.size) {
+    const { offset } = standing.cursor
+    const { isPlain } = this.#options.file
+    if (proven === null || (isPlain && BigInt(offset) > state.size)) {
       return false
     }
-    const { offset } = standing.cursor
     return (
       isSameState(proven.state, state) ||
-      (offset > CHEAP_PREFIX_BYTES && offset < 2 * proven.offset)
+      (isPlain && offset > CHEAP_PREFIX_BYTES && offset < 2 * proven.offset)
     )
   }
 
   async #isUnchanged(): Promise<boolean> {
-    const state = await this.#readState()
+    const state = await this.#options.file.readState()
     return this.#proven !== null && isSameState(this.#proven.state, state)
   }
-
-  async #readState(): Promise<FileState> {
-    const { mtimeNs, size } = await this.#options.handle.stat({ bigint: true })
-    return { mtimeNs, size }
-  }
-}
-
-function isSameState(a: FileState, b: FileState): boolean {
-  return a.mtimeNs === b.mtimeNs && a.size === b.size
 }
 
 function nameRow(namer: RecordNamer, row: Row, boundary: number, trail: ByteTrail): SourceRecord {

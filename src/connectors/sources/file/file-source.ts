@@ -1,10 +1,10 @@
 /**
- * The `file` source: CSV with a header, or JSON Lines, below a directory that the deployment sets.
+ * The `file` source: CSV with a header, or JSON Lines, also as gzip, below a directory that the deployment sets.
  *
  * Invariant: the checks of a stream are the same when a sync is saved and when it is read, and each
  * says in one sentence what is wrong. How a cursor works stands in file-reader.ts.
  */
-import { access, type FileHandle, open } from 'node:fs/promises'
+import { access, open } from 'node:fs/promises'
 import { extname } from 'node:path'
 import type { z } from 'zod'
 import type { JsonObject } from '../../../domain/json.ts'
@@ -18,10 +18,12 @@ import {
   withoutUndefined,
 } from '../../settings.ts'
 import type { OpenSource, SourceConnector, SourceReader } from '../../source.ts'
-import { DEFAULT_CHUNK_BYTES, readChunk } from './byte-trail.ts'
+import { DEFAULT_CHUNK_BYTES } from './byte-trail.ts'
 import { countRecords } from './count-records.ts'
 import { type CsvOptions, DELIMITERS, type Delimiter, readCsvLayout } from './csv-rows.ts'
+import { type FileBytes, PlainFile } from './file-bytes.ts'
 import { FileReader } from './file-reader.ts'
+import { InflatedFile, MAX_INFLATED_BYTES } from './inflated-file.ts'
 import { jsonlLayout } from './jsonl-rows.ts'
 import { ENCODINGS, type Encoding, type Layout } from './rows.ts'
 import {
@@ -35,6 +37,9 @@ import {
 const FORMATS = ['CSV', 'JSONL'] as const
 type Format = (typeof FORMATS)[number]
 
+const COMPRESSIONS = ['NONE', 'GZIP'] as const
+type Compression = (typeof COMPRESSIONS)[number]
+
 const streamOptions = settingsObject({
   format: choiceSetting('format', FORMATS)
     .describe('CSV or JSONL; by default told by the extension of the file.')
@@ -44,6 +49,9 @@ const streamOptions = settingsObject({
     .optional(),
   delimiter: choiceSetting('delimiter', DELIMITERS)
     .describe('What separates the columns of a CSV; by default a comma, for .tsv a tab.')
+    .optional(),
+  compression: choiceSetting('compression', COMPRESSIONS)
+    .describe('GZIP or NONE; by default told by the extension .gz.')
     .optional(),
   encoding: choiceSetting('encoding', ENCODINGS)
     .describe('How characters are stored; by default utf-8.')
@@ -55,6 +63,8 @@ export interface FileSourceOptions {
   readonly rootDirectory: string
   /** Bytes of one read of a file. Small ones let a test cut a file at every place. */
   readonly chunkBytes?: number
+  /** What a gzip file may hold, in bytes. */
+  readonly maxInflatedBytes?: number
 }
 
 export function createFileSource(source: FileSourceOptions): SourceConnector {
@@ -72,7 +82,7 @@ export function createFileSource(source: FileSourceOptions): SourceConnector {
     describeStreamProblem: async (stream, options) => {
       try {
         const file = await openFile(source, stream, options)
-        await file.handle.close()
+        await file.bytes.close()
         return null
       } catch (error) {
         if (error instanceof ConnectorError) {
@@ -83,7 +93,7 @@ export function createFileSource(source: FileSourceOptions): SourceConnector {
     },
     listFields: async (stream, options) => {
       const file = await openFile(source, stream, options)
-      await file.handle.close()
+      await file.bytes.close()
       return file.layout.columns
     },
     open: (request) => openReader(source, request),
@@ -91,7 +101,7 @@ export function createFileSource(source: FileSourceOptions): SourceConnector {
 }
 
 interface OpenFile {
-  readonly handle: FileHandle
+  readonly bytes: FileBytes
   readonly settings: FileSettings
   readonly layout: FileLayout
 }
@@ -105,24 +115,25 @@ interface FileSettings {
   readonly identityField: string | null
   readonly delimiter: Delimiter
   readonly encoding: Encoding
+  readonly compression: Compression
 }
 
 async function openReader(source: FileSourceOptions, request: OpenSource): Promise<SourceReader> {
   request.signal.throwIfAborted()
-  const { handle, settings, layout } = await openFile(source, request.stream, request.options)
+  const { bytes, settings, layout } = await openFile(source, request.stream, request.options)
   try {
     const isCsv = settings.format === 'CSV'
-    const totalRecords = await countRecords(handle, layout, { isCsv, signal: request.signal })
+    const totalRecords = await countRecords(bytes, layout, { isCsv, signal: request.signal })
     return new FileReader({
-      handle,
+      file: bytes,
       identityField: settings.identityField,
       totalRecords,
       fields: layout.columns,
       chunkBytes: source.chunkBytes ?? DEFAULT_CHUNK_BYTES,
-      readLayout: () => readLayout(handle, settings),
+      readLayout: () => readLayout(bytes, settings),
     })
   } catch (error) {
-    await handle.close()
+    await bytes.close()
     throw error
   }
 }
@@ -141,16 +152,22 @@ async function openFile(
   const handle = await open(resolved.path, 'r').catch((cause: unknown) => {
     throw new ConnectorError(failureOfSystem(cause), describeSystemError(stream, cause), { cause })
   })
+  const bytes =
+    settings.compression === 'GZIP'
+      ? new InflatedFile(handle, source.maxInflatedBytes ?? MAX_INFLATED_BYTES)
+      : new PlainFile(handle)
   try {
-    return { handle, settings, layout: await readLayout(handle, settings) }
+    return { bytes, settings, layout: await readLayout(bytes, settings) }
   } catch (error) {
-    await handle.close()
+    await bytes.close()
     throw error
   }
 }
 
 function settle(stream: string, options: z.infer<typeof streamOptions>): FileSettings {
-  const extension = extname(stream).toLowerCase()
+  const isNamedGzip = extname(stream).toLowerCase() === GZIP_EXTENSION
+  const inner = isNamedGzip ? stream.slice(0, -GZIP_EXTENSION.length) : stream
+  const extension = extname(inner).toLowerCase()
   const format = options.format ?? FORMAT_OF_EXTENSION[extension]
   if (format === undefined) {
     throw new ConnectorError(
@@ -163,8 +180,11 @@ function settle(stream: string, options: z.infer<typeof streamOptions>): FileSet
     identityField: options.identityField ?? null,
     delimiter: options.delimiter ?? (extension === '.tsv' ? '\t' : ','),
     encoding: options.encoding ?? 'utf-8',
+    compression: options.compression ?? (isNamedGzip ? 'GZIP' : 'NONE'),
   }
 }
+
+const GZIP_EXTENSION = '.gz'
 
 const FORMAT_OF_EXTENSION: Readonly<Record<string, Format>> = {
   '.csv': 'CSV',
@@ -174,14 +194,14 @@ const FORMAT_OF_EXTENSION: Readonly<Record<string, Format>> = {
   '.ndjson': 'JSONL',
 }
 
-async function readLayout(handle: FileHandle, settings: FileSettings): Promise<FileLayout> {
-  const start = await findTextStart(handle)
+async function readLayout(file: FileBytes, settings: FileSettings): Promise<FileLayout> {
+  const start = await findTextStart(file)
   const { format, identityField, delimiter, encoding } = settings
   if (format === 'JSONL') {
     return { ...jsonlLayout(start, { encoding }), columns: null }
   }
   const options: CsvOptions = { delimiter, encoding }
-  const layout = await readCsvLayout(handle, start, options)
+  const layout = await readCsvLayout(file, start, options)
   if (identityField !== null && !layout.columns.includes(identityField)) {
     throw new ConnectorError(
       'node_failed',
@@ -192,8 +212,8 @@ async function readLayout(handle: FileHandle, settings: FileSettings): Promise<F
 }
 
 /** Where the text starts: behind a UTF-8 byte order mark. */
-async function findTextStart(handle: FileHandle): Promise<number> {
-  const head = await readChunk(handle, 0, 3)
+async function findTextStart(file: FileBytes): Promise<number> {
+  const head = await file.read(0, 3)
   if (head.subarray(0, 2).equals(UTF_16_LE) || head.subarray(0, 2).equals(UTF_16_BE)) {
     throw new ConnectorError('node_failed', 'The file is in UTF-16; save it as UTF-8.')
   }
