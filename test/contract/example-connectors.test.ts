@@ -1,17 +1,17 @@
 /** The connectors that docs/connectors.md shows how to write: as they stand there, they keep the contracts. */
+
 import { readFileSync } from 'node:fs'
 import * as fc from 'fast-check'
 import { afterAll, describe, expect, it } from 'vitest'
 import { createListSource } from '../../docs/examples/list-source.ts'
 import { createNoteDestination } from '../../docs/examples/note-destination.ts'
-import { createHttpClient } from '../../src/connectors/http-client.ts'
-import { systemClock } from '../../src/runtime/clock.ts'
+import { createLocalClient } from '../support/local-client.ts'
 import { openConnection } from '../support/open-connection.ts'
 import { startPagedApi } from '../support/paged-api.ts'
 import { describeDestination } from './destination-suite.ts'
 import { describeSource, readPage, readRange } from './source-suite.ts'
 
-const client = createHttpClient({ clock: systemClock })
+const client = createLocalClient()
 const source = createListSource({ client })
 afterAll(() => client.close())
 
