@@ -90,7 +90,8 @@ export async function startApp(config: Config, parts: AppParts = {}): Promise<Ap
     const commands = await createCommandContext(config, { database, coordination, clock, logger })
     const firstToken = database.isEmbedded ? await makeFirstToken(config, commands) : null
     const workerId = commands.ids.next()
-    const health = createHealth({ config, database, coordination, clock, workerId })
+    const { sealer } = commands
+    const health = createHealth({ config, database, coordination, clock, workerId, sealer })
     const server = createHttpServer({
       host: config.host,
       port: config.port,
@@ -211,7 +212,7 @@ async function createCommandContext(
       [createFileSource({ rootDirectory: config.fileRoot })],
       [createHttpDestination({ client: createHttpClient({ clock }) })],
     ),
-    sealer: createSealer(key, systemRandom),
+    sealer: createSealer(key, systemRandom, config.oldCredentialsKeys),
     outsideCalls: new OutsideCalls(clock),
   }
 }
