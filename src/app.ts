@@ -87,7 +87,8 @@ export async function startApp(config: Config, parts: AppParts = {}): Promise<Ap
     const commands = await createCommandContext(config, { database, coordination, clock, logger })
     const firstToken = database.isEmbedded ? await makeFirstToken(config, commands) : null
     const workerId = commands.ids.next()
-    const health = createHealth({ config, database, coordination, clock, workerId })
+    const { sealer } = commands
+    const health = createHealth({ config, database, coordination, clock, workerId, sealer })
     const server = createHttpServer({
       host: config.host,
       port: config.port,
@@ -205,7 +206,7 @@ async function createCommandContext(
     ids: createIdSource(clock, systemRandom),
     random: systemRandom,
     registry: openRegistry(config, { clock }),
-    sealer: createSealer(key, systemRandom),
+    sealer: createSealer(key, systemRandom, config.oldCredentialsKeys),
     outsideCalls: new OutsideCalls(clock),
   }
 }

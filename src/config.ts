@@ -40,6 +40,8 @@ export type Deployment =
 
 export interface Config {
   readonly deployment: Deployment
+  /** 32 bytes each: they open what was sealed before, and seal nothing. */
+  readonly oldCredentialsKeys: readonly Uint8Array[]
   readonly role: Role
   /** What this process keeps on disk: the embedded database, its first token, its key. */
   readonly dataDirectory: string
@@ -125,6 +127,7 @@ export const ENVIRONMENT = z.object({
   REDIS_URL: z.url({ protocol: /^rediss?$/, error: 'must be a redis:// address' }).optional(),
   DATABASE_CONNECTIONS: z.coerce.number().int().min(2).max(500).default(20),
   CREDENTIALS_KEY: optionalText,
+  CREDENTIALS_OLD_KEYS: optionalText,
   ROLE: z.enum(ROLES).default('all'),
   DATA_DIR: z.string().default('.data'),
   FILE_ROOT: optionalText,
@@ -218,6 +221,10 @@ function findContradictions(env: Environment): string[] {
       `CREDENTIALS_KEY must be ${SEALING_KEY_BYTES} bytes in base64 when DATABASE_URL is set (make one with: openssl rand -base64 32).`,
     ],
     [
+      decodeKeys(env.CREDENTIALS_OLD_KEYS) !== null,
+      `CREDENTIALS_OLD_KEYS must be keys of ${SEALING_KEY_BYTES} bytes in base64 with commas between them.`,
+    ],
+    [
       env.DATABASE_URL !== undefined || env.ROLE === 'all',
       'ROLE must be all with the embedded default, which is one process.',
     ],
@@ -268,6 +275,15 @@ function decodeKey(text: string | undefined): Uint8Array | null {
   return key.length === SEALING_KEY_BYTES ? key : null
 }
 
+/** Null: one of them is no key. */
+function decodeKeys(text: string | undefined): readonly Uint8Array[] | null {
+  const keys = (text ?? '')
+    .split(',')
+    .filter((each) => each.trim() !== '')
+    .map(decodeKey)
+  return keys.every((key) => key !== null) ? keys : null
+}
+
 function toConfig(env: Environment): Config {
   const credentialsKey = decodeKey(env.CREDENTIALS_KEY)
   const dataDirectory = resolve(env.DATA_DIR)
@@ -286,6 +302,7 @@ function toConfig(env: Environment): Config {
     env.GRAPHIQL === undefined ? deployment.kind === 'embedded' : env.GRAPHIQL === 'true'
   return {
     deployment,
+    oldCredentialsKeys: decodeKeys(env.CREDENTIALS_OLD_KEYS) ?? [],
     role: env.ROLE,
     dataDirectory,
     fileRoot: env.FILE_ROOT === undefined ? join(dataDirectory, 'files') : resolve(env.FILE_ROOT),

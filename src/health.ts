@@ -4,8 +4,10 @@
 import type { Config } from './config.ts'
 import type { HealthCheck, HealthReport } from './http/health.ts'
 import { type Clock, instantAt } from './runtime/clock.ts'
+import type { Sealer } from './runtime/seal.ts'
 import type { Database } from './store/database.ts'
 import { countDaysAhead } from './store/partitions.ts'
+import { hasDigests, listKeysInUse, type SealedKind } from './store/sealed-texts.ts'
 import { findCheck } from './store/watch-checks.ts'
 import { findBeatAgeMs, measureClockDifference } from './store/workers.ts'
 import { DEAD_MAN_CHECK } from './watch/dead-man.ts'
@@ -16,6 +18,7 @@ export interface HealthParts {
   readonly coordination: { isReachable(): Promise<boolean> }
   readonly clock: Clock
   readonly workerId: string
+  readonly sealer: Pick<Sealer, 'keyId' | 'knownKeyIds'>
 }
 
 /** Under so many days of ledger partitions ahead, tomorrow's deliveries are in danger. */
@@ -35,6 +38,8 @@ export function createHealth(parts: HealthParts): () => Promise<HealthReport> {
     ),
     ledger: await check(() => checkLedger(parts)),
     worker: await check(() => checkWorker(parts)),
+    // Without a key that was lost every process would be as blind as this one.
+    sealing: { ...(await check(() => checkSealing(parts))), isShared: true },
     deadMan: { ...(await check(() => checkDeadMan(parts, startedAtMs))), isShared: true },
   })
 }
@@ -68,6 +73,43 @@ async function checkWorker({ config, database, workerId }: HealthParts): Promise
     ? healthy()
     : unhealthy(`The last heartbeat is ${ageMs ?? 'an unknown number of'} ms old.`)
 }
+
+/** Whether this process has every key that something is sealed with, and whether it has some that are not needed any more. */
+async function checkSealing({ database, sealer }: HealthParts): Promise<HealthCheck> {
+  const used = await listKeysInUse(database)
+  const tell = (isMeant: (keyId: string) => boolean) => [
+    ...new Set(
+      used
+        .filter(({ keyId }) => isMeant(keyId))
+        .map(({ kind, keyId }) => `${KINDS_OF_TEXTS[kind]} with ${keyId}`),
+    ),
+  ]
+  const unknown = tell((keyId) => !sealer.knownKeyIds.includes(keyId))
+  if (unknown.length > 0) {
+    return unhealthy(
+      `Sealed with a key that this process does not have, and kept as they are: ${unknown.join(', ')}. Name it in CREDENTIALS_OLD_KEYS.`,
+    )
+  }
+  const oldKeyIds = sealer.knownKeyIds.filter((keyId) => keyId !== sealer.keyId)
+  if (oldKeyIds.length === 0) {
+    return healthy()
+  }
+  const old = tell((keyId) => keyId !== sealer.keyId)
+  if (old.length > 0) {
+    return healthy(`Sealed with an old key, and to be moved: ${old.join(', ')}.`)
+  }
+  return healthy(
+    (await hasDigests(database, oldKeyIds))
+      ? 'Nothing is sealed with an old key. Requests of the last 7 days that are repeated with their client key are found by one still.'
+      : 'Nothing needs an old key any more: CREDENTIALS_OLD_KEYS can be emptied.',
+  )
+}
+
+const KINDS_OF_TEXTS = {
+  connection: 'credentials',
+  rejected_record: 'records set aside',
+  test_run: 'results of tests',
+} as const satisfies Record<SealedKind, string>
 
 /**
  * By the database's clock, so that a process says the same as all others. In a new installation no check has

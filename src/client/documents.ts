@@ -295,8 +295,8 @@ export const UpdateSyncMutation = graphql(`
 `)
 
 export const PublishSyncMutation = graphql(`
-  mutation PublishSync($syncId: ID!) {
-    publishSync(input: { syncId: $syncId }) {
+  mutation PublishSync($syncId: ID!, $acceptsUnchecked: Boolean) {
+    publishSync(input: { syncId: $syncId, acceptsUnchecked: $acceptsUnchecked }) {
       __typename
       ...Changed
       ...Refused

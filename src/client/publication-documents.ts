@@ -230,3 +230,20 @@ export const PublishingPolicyQuery = graphql(`
     }
   }
 `)
+
+/** What a publication would be refused for. */
+export const PublicationPreviewQuery = graphql(`
+  query PublicationPreview($syncId: ID!) {
+    publicationPreview(syncId: $syncId) {
+      isReady
+      problems {
+        field
+        reason
+      }
+      unchecked {
+        field
+        reason
+      }
+    }
+  }
+`)

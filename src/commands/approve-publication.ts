@@ -8,10 +8,11 @@ import { sha256 } from '../runtime/hash.ts'
 import type { Handle } from '../store/database.ts'
 import { closeRequest, getVersionConfig } from '../store/publication-requests.ts'
 import { findPublication } from '../store/publications.ts'
-import { recordDeed } from './audit-trail.ts'
+import { describeUnchecked, recordDeed } from './audit-trail.ts'
 import type { Actor, CommandContext } from './context.ts'
 import { type Done, once, onceChecked, type Repeatable } from './once.ts'
 import { getRequest, holdRequest, mayClose } from './open-request.ts'
+import { PREFLIGHT_MS, requirePreflight, type UncheckedSystem } from './preflight.ts'
 import { publishVersion } from './publish-version.ts'
 import { InvalidInput, RequestClosed, SyncStillPausing } from './refusals.ts'
 import { CHANGED_REQUEST, type ChangedRequest } from './request-publication.ts'
@@ -20,11 +21,13 @@ import { checkSyncSettings } from './sync-settings.ts'
 
 export interface ApprovePublicationInput extends Repeatable {
   readonly requestId: string
+  /** Publish also what could not be checked, because the other system is out of reach. */
+  readonly acceptsUnchecked?: true
 }
 
 const APPROVE_PUBLICATION = { name: 'approvePublication', answer: CHANGED_REQUEST }
 
-/** Throws {@link Forbidden}, {@link InvalidInput}, {@link NotFound}, {@link OwnRequest}, {@link RequestClosed}, {@link SyncStillPausing}. */
+/** Throws {@link Forbidden}, {@link InvalidInput}, {@link NotFound}, {@link OwnRequest}, {@link RequestClosed}, {@link SyncStillPausing}, {@link SystemOutOfReach}. */
 export async function approvePublication(
   context: CommandContext,
   actor: Actor,
@@ -34,6 +37,7 @@ export async function approvePublication(
   const call = { context, actor, command: APPROVE_PUBLICATION, input }
   return await onceChecked<ChangedRequest>(call, async () => {
     const known = await getRequest(context.database, actor, input.requestId)
+    let unchecked: readonly UncheckedSystem[] = []
     if (mayClose(known, actor, 'approved')) {
       const { syncId, versionDigest } = known
       const requested = await getVersionConfig(context.database, syncId, versionDigest)
@@ -42,17 +46,27 @@ export async function approvePublication(
       if (checked.kind === 'invalid') {
         throw new InvalidInput(checked.problems)
       }
+      unchecked = await requirePreflight(context, {
+        ...{ workspaceId: actor.workspaceId, config: checked.config, atMostMs: PREFLIGHT_MS },
+        acceptsUnchecked: input.acceptsUnchecked ?? false,
+      })
     }
-    return await once<ChangedRequest>(call, (tx) => approve(tx, context, actor, input.requestId))
+    return await once<ChangedRequest>(call, (tx) =>
+      approve(tx, { context, actor, requestId: input.requestId, unchecked }),
+    )
   })
 }
 
 async function approve(
   tx: Handle,
-  context: CommandContext,
-  actor: Actor,
-  requestId: string,
+  given: {
+    readonly context: CommandContext
+    readonly actor: Actor
+    readonly requestId: string
+    readonly unchecked: readonly UncheckedSystem[]
+  },
 ): Promise<Done<ChangedRequest>> {
+  const { context, actor, requestId, unchecked } = given
   const { request, sync } = await holdRequest(tx, actor, requestId)
   if (!mayClose(request, actor, 'approved')) {
     return { answer: { requestId, status: 'noop' } }
@@ -87,7 +101,7 @@ async function approve(
     after: {
       ...{ status: 'active', publicationId, versionDigest },
       ...{ requestId, requestStatus: 'approved', publishedBy: request.requestedBy },
-      requestReason: request.reason,
+      ...{ requestReason: request.reason, ...describeUnchecked(unchecked) },
     },
   })
   return {

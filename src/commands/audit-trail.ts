@@ -3,6 +3,7 @@ import type { JsonObject } from '../domain/json.ts'
 import { insertAuditEntry, type NewAuditEntry } from '../store/audit.ts'
 import type { Handle } from '../store/database.ts'
 import type { Actor, CommandContext } from './context.ts'
+import type { InputProblem } from './refusals.ts'
 
 export interface Deed {
   readonly action: string
@@ -12,6 +13,11 @@ export interface Deed {
   /** Never credentials or a token. */
   readonly before?: JsonObject
   readonly after?: JsonObject
+}
+
+/** What a publication was accepted without: which system could not be asked, and why. */
+export function describeUnchecked(unchecked: readonly InputProblem[]): JsonObject {
+  return unchecked.length === 0 ? {} : { unchecked: unchecked.map((one) => ({ ...one })) }
 }
 
 export async function recordDeed(

@@ -10,9 +10,10 @@ import type { Handle } from '../store/database.ts'
 import { findPublication } from '../store/publications.ts'
 import { findSync, findSyncForUpdate, type StoredSync } from '../store/syncs.ts'
 import { needsApproval } from '../store/workspaces.ts'
-import { recordDeed } from './audit-trail.ts'
+import { describeUnchecked, recordDeed } from './audit-trail.ts'
 import type { Actor, CommandContext } from './context.ts'
 import { DONE_OR_NOOP, type Done, once, onceChecked, type Repeatable } from './once.ts'
+import { PREFLIGHT_MS, requirePreflight, type UncheckedSystem } from './preflight.ts'
 import { publishVersion } from './publish-version.ts'
 import {
   ApprovalNeeded,
@@ -27,6 +28,8 @@ import { checkSyncSettings } from './sync-settings.ts'
 
 export interface PublishSyncInput extends Repeatable {
   readonly syncId: string
+  /** Publish also what could not be checked, because the other system is out of reach. */
+  readonly acceptsUnchecked?: true
 }
 
 export interface PublishSyncResult {
@@ -43,7 +46,7 @@ const PUBLISH_SYNC = {
 /** Tries to publish the draft that was checked, before somebody else's changes win. */
 const MAX_TRIES = 3
 
-/** Throws {@link Forbidden}, {@link InvalidInput}, {@link NotFound}, {@link ApprovalNeeded}, {@link SyncStillPausing}, {@link ChangedMeanwhile}. */
+/** Throws {@link Forbidden}, {@link InvalidInput}, {@link NotFound}, {@link ApprovalNeeded}, {@link SyncStillPausing}, {@link SystemOutOfReach}, {@link ChangedMeanwhile}. */
 export async function publishSync(
   context: CommandContext,
   actor: Actor,
@@ -52,6 +55,7 @@ export async function publishSync(
   requireRole(actor, 'publisher')
   const call = { context, actor, command: PUBLISH_SYNC, input }
   return await onceChecked<PublishSyncResult>(call, async () => {
+    const untilMs = context.clock.monotonicMs() + PREFLIGHT_MS
     for (let tries = 0; tries < MAX_TRIES; tries += 1) {
       const known = await findSync(context.database, actor.workspaceId, input.syncId)
       if (!known) {
@@ -63,8 +67,17 @@ export async function publishSync(
       if (checked.kind === 'invalid') {
         throw new InvalidInput(checked.problems)
       }
+      const { kind } = await decide(context.database, known)
+      const unchecked =
+        kind === 'publish'
+          ? await requirePreflight(context, {
+              ...{ workspaceId: actor.workspaceId, config: checked.config },
+              acceptsUnchecked: input.acceptsUnchecked ?? false,
+              atMostMs: Math.max(1, untilMs - context.clock.monotonicMs()),
+            })
+          : null
       const result = await once<PublishSyncResult, null>(call, (tx) =>
-        publishDraft(tx, context, actor, known),
+        publishDraft(tx, { context, actor, known, unchecked }),
       )
       if (result) {
         return result
@@ -74,12 +87,29 @@ export async function publishSync(
   })
 }
 
+/** What becomes of the draft if it is published now, and what is published. */
+async function decide(handle: Handle, sync: StoredSync) {
+  const draftDigest = digestConfig(sha256, sync.draft)
+  const current = sync.publicationId
+    ? await findPublication(handle, sync.id, sync.publicationId)
+    : null
+  const publishedDigest = current?.versionDigest ?? null
+  const { kind } = decidePublish({ status: sync.status, draftDigest, publishedDigest })
+  return { kind, current, publishedDigest }
+}
+
+interface CheckedDraft {
+  readonly context: CommandContext
+  readonly actor: Actor
+  readonly known: StoredSync
+  /** What could not be asked, which was accepted; null: nobody was asked, as nothing was to be published. */
+  readonly unchecked: readonly UncheckedSystem[] | null
+}
+
 /** Null: the draft is not the one that was checked. */
 async function publishDraft(
   tx: Handle,
-  context: CommandContext,
-  actor: Actor,
-  known: StoredSync,
+  { context, actor, known, unchecked }: CheckedDraft,
 ): Promise<Done<PublishSyncResult> | null> {
   const draftDigest = digestConfig(sha256, known.draft)
   const sync = await findSyncForUpdate(tx, actor.workspaceId, known.id)
@@ -87,14 +117,15 @@ async function publishDraft(
     return null
   }
   await refuseWithoutApproval(tx, actor, 'publish')
-  const current = sync.publicationId ? await findPublication(tx, sync.id, sync.publicationId) : null
-  const publishedDigest = current?.versionDigest ?? null
-  const decision = decidePublish({ status: sync.status, draftDigest, publishedDigest })
-  if (decision.kind === 'refuse') {
+  const { kind, current, publishedDigest } = await decide(tx, sync)
+  if (kind === 'refuse') {
     throw new SyncStillPausing()
   }
-  if (decision.kind === 'noop' && current) {
+  if (kind === 'noop' && current) {
     return { answer: { syncId: sync.id, publicationId: current.id, status: 'noop' } }
+  }
+  if (unchecked === null) {
+    return null // it was the version that runs, when nobody was asked
   }
   const { publicationId, hasClosedAlert } = await publishVersion(tx, context, sync, {
     ...{ versionDigest: draftDigest, config: sync.draft },
@@ -112,7 +143,10 @@ async function publishDraft(
       publicationId: current?.id ?? null,
       versionDigest: publishedDigest,
     },
-    after: { status: 'active', publicationId, versionDigest: draftDigest, ...superseded },
+    after: {
+      ...{ status: 'active', publicationId, versionDigest: draftDigest, ...superseded },
+      ...describeUnchecked(unchecked),
+    },
   })
   return {
     answer: { syncId: sync.id, publicationId, status: 'done' },

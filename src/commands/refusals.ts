@@ -172,6 +172,22 @@ export class NothingToPublish extends Refusal {
   }
 }
 
+/** Whether the version fits could not be asked, so nothing was published. It may be another time. */
+export class SystemOutOfReach extends Refusal {
+  override readonly name = 'SystemOutOfReach'
+  readonly code = 'SYSTEM_OUT_OF_REACH'
+  /** `field`: the setting that names the connection. */
+  readonly unchecked: readonly InputProblem[]
+
+  constructor(unchecked: readonly InputProblem[]) {
+    const told = unchecked.map(({ field, reason }) => `${field}: ${reason}`).join(' ')
+    super(
+      `Whether the other system would take this version could not be checked. ${told} Try again later, or accept that it is published unchecked (acceptsUnchecked).`,
+    )
+    this.unchecked = unchecked
+  }
+}
+
 /** Four eyes: who asked does not answer. */
 export class OwnRequest extends Refusal {
   override readonly name = 'OwnRequest'

@@ -10,10 +10,11 @@ import type { Handle } from '../store/database.ts'
 import { closeRequest, findOpenRequest, insertRequest } from '../store/publication-requests.ts'
 import { findPublication } from '../store/publications.ts'
 import { findSync, findSyncForUpdate, type StoredSync } from '../store/syncs.ts'
-import { recordDeed } from './audit-trail.ts'
+import { describeUnchecked, recordDeed } from './audit-trail.ts'
 import type { Actor, CommandContext } from './context.ts'
 import { checkText, MAX_REASON_LENGTH } from './input-checks.ts'
 import { DONE_OR_NOOP, type Done, once, onceChecked, type Repeatable } from './once.ts'
+import { PREFLIGHT_MS, requirePreflight, type UncheckedSystem } from './preflight.ts'
 import { ChangedMeanwhile, InvalidInput, NotFound, NothingToPublish } from './refusals.ts'
 import { requireRole } from './require-role.ts'
 import { checkSyncSettings } from './sync-settings.ts'
@@ -21,6 +22,8 @@ import { checkSyncSettings } from './sync-settings.ts'
 export interface RequestPublicationInput extends Repeatable {
   readonly syncId: string
   readonly reason: string
+  /** Request also what could not be checked, because the other system is out of reach. */
+  readonly acceptsUnchecked?: true
 }
 
 export interface ChangedRequest {
@@ -36,7 +39,7 @@ const REQUEST_PUBLICATION = { name: 'requestPublication', answer: CHANGED_REQUES
 /** Tries to request the draft that was checked, before somebody else's changes win. */
 const MAX_TRIES = 3
 
-/** Throws {@link Forbidden}, {@link InvalidInput}, {@link NotFound}, {@link NothingToPublish}, {@link ChangedMeanwhile}. */
+/** Throws {@link Forbidden}, {@link InvalidInput}, {@link NotFound}, {@link NothingToPublish}, {@link SystemOutOfReach}, {@link ChangedMeanwhile}. */
 export async function requestPublication(
   context: CommandContext,
   actor: Actor,
@@ -49,6 +52,7 @@ export async function requestPublication(
   }
   const call = { context, actor, command: REQUEST_PUBLICATION, input }
   return await onceChecked<ChangedRequest>(call, async () => {
+    const untilMs = context.clock.monotonicMs() + PREFLIGHT_MS
     for (let tries = 0; tries < MAX_TRIES; tries += 1) {
       const known = await findSync(context.database, actor.workspaceId, input.syncId)
       if (!known) {
@@ -59,8 +63,17 @@ export async function requestPublication(
       if (checked.kind === 'invalid') {
         throw new InvalidInput(checked.problems)
       }
+      const { decision } = await decide(context.database, known)
+      const unchecked =
+        decision.kind === 'request'
+          ? await requirePreflight(context, {
+              ...{ workspaceId: actor.workspaceId, config: checked.config },
+              acceptsUnchecked: input.acceptsUnchecked ?? false,
+              atMostMs: Math.max(1, untilMs - context.clock.monotonicMs()),
+            })
+          : null
       const result = await once<ChangedRequest, null>(call, (tx) =>
-        request(tx, { context, actor, known, reason: input.reason }),
+        request(tx, { context, actor, known, reason: input.reason, unchecked }),
       )
       if (result) {
         return result
@@ -68,6 +81,20 @@ export async function requestPublication(
     }
     throw new ChangedMeanwhile()
   })
+}
+
+/** What becomes of the draft if it is requested now. */
+async function decide(handle: Handle, sync: StoredSync) {
+  const current = sync.publicationId
+    ? await findPublication(handle, sync.id, sync.publicationId)
+    : null
+  const open = await findOpenRequest(handle, sync.id)
+  const decision = decideRequest({
+    ...{ status: sync.status, draftDigest: digestConfig(sha256, sync.draft) },
+    publishedDigest: current?.versionDigest ?? null,
+    requestedDigest: open?.versionDigest ?? null,
+  })
+  return { decision, current, open }
 }
 
 /** Null: the draft is not the one that was checked. */
@@ -78,26 +105,25 @@ async function request(
     readonly actor: Actor
     readonly known: StoredSync
     readonly reason: string
+    /** What could not be asked, which was accepted; null: nobody was asked, as nothing was to be requested. */
+    readonly unchecked: readonly UncheckedSystem[] | null
   },
 ): Promise<Done<ChangedRequest> | null> {
-  const { context, actor, known, reason } = given
+  const { context, actor, known, reason, unchecked } = given
   const draftDigest = digestConfig(sha256, known.draft)
   const sync = await findSyncForUpdate(tx, actor.workspaceId, known.id)
   if (!sync || digestConfig(sha256, sync.draft) !== draftDigest) {
     return null
   }
-  const current = sync.publicationId ? await findPublication(tx, sync.id, sync.publicationId) : null
-  const open = await findOpenRequest(tx, sync.id)
-  const decision = decideRequest({
-    ...{ status: sync.status, draftDigest },
-    publishedDigest: current?.versionDigest ?? null,
-    requestedDigest: open?.versionDigest ?? null,
-  })
+  const { decision, current, open } = await decide(tx, sync)
   if (decision.kind === 'refuse') {
     throw new NothingToPublish()
   }
   if (open && decision.kind === 'noop') {
     return { answer: { requestId: open.id, status: 'noop' } }
+  }
+  if (unchecked === null) {
+    return null // there was nothing to request, when nobody was asked
   }
   if (open) {
     const rest = { by: actor, reason: null, publicationId: null }
@@ -117,6 +143,7 @@ async function request(
     after: {
       ...{ requestId, requestStatus: 'open', versionDigest: draftDigest },
       ...(open && { supersededRequestId: open.id }),
+      ...describeUnchecked(unchecked),
     },
   })
   return { answer: { requestId, status: 'done' } }

@@ -186,7 +186,7 @@ function checkMapping(
   return fields === null ? [] : findUnknownFields(compiled.mapping, fields).map(toInputProblem)
 }
 
-function toInputProblem({ field, reason }: MappingProblem): InputProblem {
+export function toInputProblem({ field, reason }: MappingProblem): InputProblem {
   // The mapping as a whole is named in brackets.
   return { field: field.startsWith('(') ? 'mapping' : `mapping.${field}`, reason }
 }

@@ -14,6 +14,7 @@ import { LedgerUpkeep } from './ledger-upkeep.ts'
 import { Pool } from './pool.ts'
 import { Recovery } from './recovery.ts'
 import { Scheduler } from './scheduler.ts'
+import { SealingUpkeep } from './sealing-upkeep.ts'
 import { StopWishes } from './stop-wishes.ts'
 
 export interface EngineSettings {
@@ -80,7 +81,8 @@ export class Engine implements Service {
     })
     const upkeep = new LedgerUpkeep({ ...options, retentionMs: settings.retentionMs })
     const scheduler = new Scheduler({ ...options, breaker, intervalMs: engine.schedulerMs })
-    this.#services = [upkeep, heartbeat, recovery, stopWishes, pool, scheduler]
+    const sealing = new SealingUpkeep(options)
+    this.#services = [upkeep, heartbeat, recovery, stopWishes, pool, scheduler, sealing]
     this.#pool = pool
     this.#drain = drain
     this.#logger = options.logger

@@ -8,6 +8,7 @@
  */
 import type { Clock } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/logger.ts'
+import type { Sealer } from '../runtime/seal.ts'
 import { PeriodicService, type Service } from '../runtime/service.ts'
 import type { Database } from '../store/database.ts'
 import { beat, markStopped, registerWorker } from '../store/workers.ts'
@@ -19,6 +20,7 @@ export interface HeartbeatOptions {
   readonly workerId: string
   readonly host: string
   readonly pid: number
+  readonly sealer: Pick<Sealer, 'keyId'>
   readonly intervalMs: number
   /** How long a beat is trusted. */
   readonly trustMs: number
@@ -59,9 +61,9 @@ export class Heartbeat implements Service {
   }
 
   async start(): Promise<void> {
-    const { database, clock, workerId, host, pid } = this.#options
+    const { database, clock, workerId, host, pid, sealer } = this.#options
     const sentAtMs = clock.monotonicMs()
-    await registerWorker(database, { id: workerId, host, pid })
+    await registerWorker(database, { id: workerId, host, pid, sealingKeyId: sealer.keyId })
     this.#lastAcknowledgedSentAtMs = sentAtMs
     this.#beats.start()
   }

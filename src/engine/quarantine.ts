@@ -114,7 +114,7 @@ function unseal(sealer: Sealer, sealed: string, place: string): JsonObject | nul
 }
 
 /** What the sealed text is bound to: moved to another record it does not open. */
-function placeOf(
+export function placeOf(
   syncId: string,
   record: {
     readonly pageDigest: string

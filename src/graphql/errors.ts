@@ -33,7 +33,7 @@ export const RefusalInterface = builder.interfaceRef<Refusal>('Refusal').impleme
   }),
 })
 
-const InputProblemType = builder.objectRef<InputProblem>('InputProblem').implement({
+export const InputProblemType = builder.objectRef<InputProblem>('InputProblem').implement({
   description: 'What is wrong with one field of an input.',
   fields: (t) => ({
     field: t.exposeString('field', {

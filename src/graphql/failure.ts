@@ -82,8 +82,8 @@ const NextMutationEnum = builder.enumType('NextMutation', {
 /** A failure and the run that it belongs to. */
 export interface RunFailure extends Failure {
   readonly runId: string
-  /** It tested a draft, so it cannot be retried. */
-  readonly isTest: boolean
+  /** It tested a draft, so it cannot be retried; null: its run says. */
+  readonly isTest: boolean | null
 }
 
 export const RunFailureType = builder.objectRef<RunFailure>('RunFailure').implement({
@@ -106,7 +106,7 @@ export const RunFailureType = builder.objectRef<RunFailure>('RunFailure').implem
       description:
         'The mutation that follows, as the sync stands now; null when there is nothing to do. None follows a test: start another one.',
       resolve: async ({ code, runId, isTest }, _args, context) =>
-        isTest
+        (isTest ?? (await isOfTest(runId, context)))
           ? null
           : nextMutationOf(code, { pauseCause: await findPauseCause(code, runId, context) }),
     }),
@@ -125,6 +125,10 @@ export const RunFailureType = builder.objectRef<RunFailure>('RunFailure').implem
     }),
   }),
 })
+
+async function isOfTest(runId: string, context: ApiContext): Promise<boolean> {
+  return (await RunType.getDataloader(context).load(runId)).cause === 'test'
+}
 
 /** Of the run's sync as it is now. Asked for only where the answer depends on it. */
 async function findPauseCause(code: FailureCode, runId: string, context: ApiContext) {
@@ -148,7 +152,7 @@ export function toRunFailure(
   },
 ): RunFailure | null {
   const { failureCode: code, failureStep: step, failureSubject: subject } = row
-  const isTest = row.cause === 'test'
+  const isTest = row.cause === undefined ? null : row.cause === 'test'
   return code === null ? null : { runId, isTest, code, step, subject, detail: row.failureDetail }
 }
 

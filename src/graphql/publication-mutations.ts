@@ -10,6 +10,7 @@ import {
   OwnRequest,
   RequestClosed,
   SyncStillPausing,
+  SystemOutOfReach,
 } from '../commands/refusals.ts'
 import { refusePublication } from '../commands/refuse-publication.ts'
 import { type ChangedRequest, requestPublication } from '../commands/request-publication.ts'
@@ -21,6 +22,7 @@ import { getActor } from './context.ts'
 import { RefusalInterface } from './errors.ts'
 import { readId } from './global-id.ts'
 import { PublicationRequestType } from './nodes.ts'
+import { ACCEPTS_UNCHECKED, readAcceptsUnchecked } from './publication-preview.ts'
 import { PublicationRequestStatusEnum } from './publication-request.ts'
 
 builder.objectType(ApprovalNeeded, {
@@ -79,6 +81,7 @@ const RequestPublicationInput = builder.inputType('RequestPublicationInput', {
       required: true,
       description: 'Why, for who is to approve it and those who will ask later.',
     }),
+    acceptsUnchecked: t.boolean({ description: ACCEPTS_UNCHECKED }),
     clientKey: clientKeyField(t),
   }),
 })
@@ -88,7 +91,16 @@ builder.mutationField('requestPublication', (t) =>
     type: ChangedRequestPayload,
     description:
       'Asks for the draft to be published as it is now. An `ADMIN` with another token approves or refuses it; a change of the draft ends it. For an `OPERATOR` or more.',
-    errors: { types: [Forbidden, InvalidInput, NotFound, NothingToPublish, ChangedMeanwhile] },
+    errors: {
+      types: [
+        Forbidden,
+        InvalidInput,
+        NotFound,
+        NothingToPublish,
+        ChangedMeanwhile,
+        SystemOutOfReach,
+      ],
+    },
     args: {
       input: t.arg({ type: RequestPublicationInput, required: true, description: 'The draft.' }),
     },
@@ -96,6 +108,7 @@ builder.mutationField('requestPublication', (t) =>
       requestPublication(context.parts, getActor(context), {
         syncId: readId('Sync', input.syncId, 'syncId'),
         reason: input.reason,
+        ...readAcceptsUnchecked(input.acceptsUnchecked),
         clientKey: input.clientKey,
       }),
   }),
@@ -105,6 +118,7 @@ const ApprovePublicationInput = builder.inputType('ApprovePublicationInput', {
   description: 'A request to approve.',
   fields: (t) => ({
     requestId: t.id({ required: true, description: 'The id of the request to publish.' }),
+    acceptsUnchecked: t.boolean({ description: ACCEPTS_UNCHECKED }),
     clientKey: clientKeyField(t),
   }),
 })
@@ -115,7 +129,15 @@ builder.mutationField('approvePublication', (t) =>
     description:
       'Publishes the version that was requested, and nothing else. For an `ADMIN`, with another token than the one that requested it.',
     errors: {
-      types: [Forbidden, InvalidInput, NotFound, OwnRequest, RequestClosed, SyncStillPausing],
+      types: [
+        Forbidden,
+        InvalidInput,
+        NotFound,
+        OwnRequest,
+        RequestClosed,
+        SyncStillPausing,
+        SystemOutOfReach,
+      ],
     },
     args: {
       input: t.arg({ type: ApprovePublicationInput, required: true, description: 'The request.' }),
@@ -123,6 +145,7 @@ builder.mutationField('approvePublication', (t) =>
     resolve: (_root, { input }, context) =>
       approvePublication(context.parts, getActor(context), {
         requestId: readId('PublicationRequest', input.requestId, 'requestId'),
+        ...readAcceptsUnchecked(input.acceptsUnchecked),
         clientKey: input.clientKey,
       }),
   }),

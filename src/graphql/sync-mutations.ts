@@ -12,6 +12,7 @@ import {
   NotPublished,
   SyncPaused,
   SyncStillPausing,
+  SystemOutOfReach,
 } from '../commands/refusals.ts'
 import { resumeSync } from '../commands/resume-sync.ts'
 import { runSync } from '../commands/run-sync.ts'
@@ -23,6 +24,7 @@ import { CommandStatusEnum } from './command-status.ts'
 import { getActor } from './context.ts'
 import { readId } from './global-id.ts'
 import { SyncType } from './nodes.ts'
+import { ACCEPTS_UNCHECKED, readAcceptsUnchecked } from './publication-preview.ts'
 import { StartedRunPayload } from './run.ts'
 import {
   CreateSyncInput,
@@ -94,7 +96,14 @@ function syncIdInput(name: string, description: string) {
   })
 }
 
-const PublishSyncInput = syncIdInput('PublishSyncInput', 'A sync to publish.')
+const PublishSyncInput = builder.inputType('PublishSyncInput', {
+  description: 'A sync to publish.',
+  fields: (t) => ({
+    syncId: t.id({ required: true, description: 'The id of the sync.' }),
+    acceptsUnchecked: t.boolean({ description: ACCEPTS_UNCHECKED }),
+    clientKey: clientKeyField(t),
+  }),
+})
 const ResumeSyncInput = syncIdInput('ResumeSyncInput', 'A sync to resume.')
 const RunSyncInput = syncIdInput('RunSyncInput', 'A sync to run.')
 const PauseSyncInput = builder.inputType('PauseSyncInput', {
@@ -110,7 +119,7 @@ builder.mutationField('publishSync', (t) =>
   t.field({
     type: ChangedSyncPayload,
     description:
-      'Makes the draft the version that runs, and the sync active. Where the workspace wants four eyes (`Viewer.publishingNeedsApproval`), `requestPublication` does instead.',
+      'Makes the draft the version that runs, and the sync active, once both systems were asked whether they would take it (`publicationPreview`). Where the workspace wants four eyes (`Viewer.publishingNeedsApproval`), `requestPublication` does instead.',
     errors: {
       types: [
         Forbidden,
@@ -118,6 +127,7 @@ builder.mutationField('publishSync', (t) =>
         NotFound,
         ApprovalNeeded,
         SyncStillPausing,
+        SystemOutOfReach,
         ChangedMeanwhile,
       ],
     },
@@ -125,6 +135,7 @@ builder.mutationField('publishSync', (t) =>
     resolve: (_root, { input }, context) =>
       publishSync(context.parts, getActor(context), {
         syncId: readId('Sync', input.syncId, 'syncId'),
+        ...readAcceptsUnchecked(input.acceptsUnchecked),
         clientKey: input.clientKey,
       }),
   }),

@@ -263,5 +263,6 @@ export const commandKey = pgTable(
   (table) => [
     primaryKey({ columns: [table.workspaceId, table.clientKey] }),
     index('command_key_created').on(table.createdAt),
+    index('command_key_digest_key').on(table.digestKeyId),
   ],
 )

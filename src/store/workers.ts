@@ -20,11 +20,17 @@ import { PROGRESS_COLUMNS, type ProgressRow, toProgress } from './run-progress.t
 
 export async function registerWorker(
   db: Handle,
-  worker: { readonly id: string; readonly host: string; readonly pid: number },
+  worker: {
+    readonly id: string
+    readonly host: string
+    readonly pid: number
+    /** The key that it seals with. */
+    readonly sealingKeyId?: string
+  },
 ): Promise<void> {
   await db.rows(sql`/* workers.registerWorker */
-    insert into worker (id, host, pid)
-    values (${worker.id}, ${worker.host}, ${worker.pid})`)
+    insert into worker (id, host, pid, sealing_key_id)
+    values (${worker.id}, ${worker.host}, ${worker.pid}, ${worker.sealingKeyId ?? null}::text)`)
 }
 
 export async function beat(db: Handle, workerId: string): Promise<void> {

@@ -4,10 +4,14 @@ import { describe, expect, it } from 'vitest'
 import { readConfig } from '../../src/config.ts'
 import { createHealth } from '../../src/health.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
+import { systemRandom } from '../../src/runtime/random.ts'
+import { createSealer } from '../../src/runtime/seal.ts'
 import { findCheck, finishCheck, takeCheck } from '../../src/store/watch-checks.ts'
 import { DEAD_MAN_CHECK } from '../../src/watch/dead-man.ts'
 import { DATABASE_KINDS, useDatabase } from '../support/databases.ts'
 import { seedWorker } from '../support/store-seed.ts'
+
+const SEALER = createSealer(Buffer.alloc(32, 1), systemRandom)
 
 describe.each(DATABASE_KINDS)('the health of a process on %s', (kind) => {
   const database = useDatabase(kind)
@@ -24,6 +28,7 @@ describe.each(DATABASE_KINDS)('the health of a process on %s', (kind) => {
       coordination: { isReachable: () => Promise.resolve(true) },
       clock: { ...systemClock, now: () => new Date(Date.now() + differenceMs) },
       workerId: await seedWorker(database()),
+      sealer: SEALER,
     })
     expect((await health())['database']).toMatchObject({ isHealthy })
   })
@@ -41,6 +46,7 @@ describe.each(DATABASE_KINDS)('the health of a process on %s', (kind) => {
         // A process's own wall clock, however wrong, is not asked.
         clock: { ...systemClock, now: () => new Date(0), monotonicMs: () => sinceStartMs },
         workerId: 'none',
+        sealer: SEALER,
       })
       sinceStartMs = monotonicMs
       return (await health())['deadMan']

@@ -143,11 +143,8 @@ function selectionOf(payload: GraphQLObjectType): string {
   return Object.values(payload.getFields())
     .map(({ name, type }) => {
       const named = getNamedType(type)
-      if (isUnionType(named)) {
-        return `${name} { __typename }`
-      }
       if (isLeafType(named) || !isObjectType(named)) {
-        return name
+        return isUnionType(named) ? `${name} { __typename }` : name
       }
       const fields = Object.values(named.getFields())
       const leaves = fields.filter((field) => isLeafType(getNamedType(field.type)))

@@ -6,6 +6,7 @@ import { FailuresQuery, RunsQuery } from '../../src/client/list-documents.ts'
 import { TestRunQuery, TestSyncMutation } from '../../src/client/test-documents.ts'
 import type { RunCause } from '../../src/domain/run.ts'
 import { sealedFor, tellProblem, tellRecord } from '../../src/domain/test-run.ts'
+import { post } from '../support/api-client.ts'
 import { useApi } from '../support/app.ts'
 import { makePerson } from '../support/publication-steps.ts'
 import { runSteps } from '../support/run-steps.ts'
@@ -121,6 +122,22 @@ describe('a run that counts as none where it tested a draft, and as one otherwis
     }
   }
 
+  /** What follows an attempt of the run that was refused. */
+  async function nextOfAttempt({ token }: Workspace, runId: string) {
+    await api().database.rows(sql`
+      insert into attempt (run_id, number, worker_id, epoch, finished_at, outcome, failure_code)
+      values (${uuidOf(runId)}, 1, ${api().parts.ids.next()}, 1, now(), 'failed',
+        'connection_unauthorized')`)
+    const query = `query ($id: ID!) { run(id: $id) { attempts { failure { nextMutation } } } }`
+    const { body } = await post(api().address, query, {
+      ...{ authorization: `Bearer ${token}`, variables: { id: runId } },
+    })
+    const { run } = body.data as {
+      run: { attempts: readonly { failure: { nextMutation: unknown } }[] }
+    }
+    return run.attempts[0]?.failure.nextMutation
+  }
+
   it.each(['test', 'run_now'] as const)('that failed: %s', async (cause: RunCause) => {
     const workspace = await api().makeWorkspace()
     const sync = await makePublishedSync(api(), workspace)
@@ -137,6 +154,7 @@ describe('a run that counts as none where it tested a draft, and as one otherwis
     const { run } = await workspace.client.request(TestRunQuery, { id: runId })
     const failure = { code: 'PROVIDER_UNAVAILABLE', nextMutation: isTest ? null : 'RETRY_RUN' }
     expect(run?.failure).toMatchObject(isTest ? failure : { code: failure.code })
+    expect(await nextOfAttempt(workspace, runId)).toBe(isTest ? null : 'RECONNECT_CONNECTION')
     expect(await retryRun(workspace, runId)).toMatchObject(
       isTest
         ? { __typename: 'NothingToRetry', message: expect.stringMatching(/testSync/) }

@@ -165,6 +165,7 @@ describe('a heartbeat', () => {
       database: gate.database,
       clock,
       logger: createRecordingLogger(),
+      sealer: { keyId: 'key' },
       workerId: newId(),
       host: 'test',
       pid: 1,

@@ -179,6 +179,8 @@ export type ApprovalNeeded = Refusal & {
 
 /** A request to approve. */
 export type ApprovePublicationInput = {
+  /** Do it also where a system is out of reach, so that nobody can tell whether it would take the version. What is known to be wrong is refused all the same. */
+  acceptsUnchecked?: InputMaybe<Scalars['Boolean']['input']>;
   /** Your own key for this very request, such as a UUID, of 1 to 200 characters. The same request with the same key is done once, however often it is sent: a repetition answers what the first one did, and a refusal leaves the key free. It is remembered for 7 days. */
   clientKey?: InputMaybe<Scalars['String']['input']>;
   /** The id of the request to publish. */
@@ -186,7 +188,7 @@ export type ApprovePublicationInput = {
 };
 
 /** What the mutation did, or why it was refused. A refusal changed nothing. */
-export type ApprovePublicationResult = ChangedPublicationRequest | Forbidden | InvalidInput | NotFound | OwnRequest | RequestClosed | SyncStillPausing;
+export type ApprovePublicationResult = ChangedPublicationRequest | Forbidden | InvalidInput | NotFound | OwnRequest | RequestClosed | SyncStillPausing | SystemOutOfReach;
 
 /** One try of a run by one worker. */
 export type Attempt = {
@@ -869,7 +871,7 @@ export type Mutation = {
   disconnectConnection: DisconnectConnectionResult;
   /** Stops a sync: nothing new starts, a queued run is closed, a running one stops at its next safe point. */
   pauseSync: PauseSyncResult;
-  /** Makes the draft the version that runs, and the sync active. Where the workspace wants four eyes (`Viewer.publishingNeedsApproval`), `requestPublication` does instead. */
+  /** Makes the draft the version that runs, and the sync active, once both systems were asked whether they would take it (`publicationPreview`). Where the workspace wants four eyes (`Viewer.publishingNeedsApproval`), `requestPublication` does instead. */
   publishSync: PublishSyncResult;
   /** Connects a tool again, or gives it a fresh authorisation; its settings stay. A sync that the breaker paused is published again after it. */
   reconnectConnection: ReconnectConnectionResult;
@@ -1185,6 +1187,17 @@ export type Publication = Node & {
   versionDigest: Scalars['String']['output'];
 };
 
+/** Whether the draft of a sync can be published as it is. */
+export type PublicationPreview = {
+  __typename?: 'PublicationPreview';
+  /** Whether nothing is wrong with it, as far as could be asked. */
+  isReady: Scalars['Boolean']['output'];
+  /** All that it would be refused for. */
+  problems: Array<InputProblem>;
+  /** Which connection could not be asked, and why: nothing is known of what it would say. */
+  unchecked: Array<InputProblem>;
+};
+
 /** That somebody wants one version of a sync published. A sync has one that is open at most, and that is of its draft as it is. */
 export type PublicationRequest = Node & {
   __typename?: 'PublicationRequest';
@@ -1239,6 +1252,8 @@ export type PublicationRequestStatus =
 
 /** A sync to publish. */
 export type PublishSyncInput = {
+  /** Do it also where a system is out of reach, so that nobody can tell whether it would take the version. What is known to be wrong is refused all the same. */
+  acceptsUnchecked?: InputMaybe<Scalars['Boolean']['input']>;
   /** Your own key for this very request, such as a UUID, of 1 to 200 characters. The same request with the same key is done once, however often it is sent: a repetition answers what the first one did, and a refusal leaves the key free. It is remembered for 7 days. */
   clientKey?: InputMaybe<Scalars['String']['input']>;
   /** The id of the sync. */
@@ -1246,7 +1261,7 @@ export type PublishSyncInput = {
 };
 
 /** What the mutation did, or why it was refused. A refusal changed nothing. */
-export type PublishSyncResult = ApprovalNeeded | ChangedMeanwhile | ChangedSync | Forbidden | InvalidInput | NotFound | SyncStillPausing;
+export type PublishSyncResult = ApprovalNeeded | ChangedMeanwhile | ChangedSync | Forbidden | InvalidInput | NotFound | SyncStillPausing | SystemOutOfReach;
 
 /** How the workspace publishes, after a mutation. */
 export type PublishingPolicy = {
@@ -1276,6 +1291,8 @@ export type Query = {
   failures: QueryFailuresConnection;
   /** The object with this id; null when the workspace has none. */
   node?: Maybe<Node>;
+  /** What publishSync and requestPublication would refuse the draft of a sync for; null when the workspace has none with this id. Both systems are asked, within 15 s. For an `OPERATOR` or more. */
+  publicationPreview?: Maybe<PublicationPreview>;
   /** One request to publish; null when the workspace has none with this id. */
   publicationRequest?: Maybe<PublicationRequest>;
   /** The requests to publish in the workspace, newest first. */
@@ -1357,6 +1374,12 @@ export type QueryFailuresArgs = {
 /** What can be read. Everything is of the workspace that the token opens; a token of Tajo's sees alerts of others. */
 export type QueryNodeArgs = {
   id: Scalars['ID']['input'];
+};
+
+
+/** What can be read. Everything is of the workspace that the token opens; a token of Tajo's sees alerts of others. */
+export type QueryPublicationPreviewArgs = {
+  syncId: Scalars['ID']['input'];
 };
 
 
@@ -1788,6 +1811,8 @@ export type RequestClosed = Refusal & {
 
 /** A draft to be published. */
 export type RequestPublicationInput = {
+  /** Do it also where a system is out of reach, so that nobody can tell whether it would take the version. What is known to be wrong is refused all the same. */
+  acceptsUnchecked?: InputMaybe<Scalars['Boolean']['input']>;
   /** Your own key for this very request, such as a UUID, of 1 to 200 characters. The same request with the same key is done once, however often it is sent: a repetition answers what the first one did, and a refusal leaves the key free. It is remembered for 7 days. */
   clientKey?: InputMaybe<Scalars['String']['input']>;
   /** Why, for who is to approve it and those who will ask later. */
@@ -1797,7 +1822,7 @@ export type RequestPublicationInput = {
 };
 
 /** What the mutation did, or why it was refused. A refusal changed nothing. */
-export type RequestPublicationResult = ChangedMeanwhile | ChangedPublicationRequest | Forbidden | InvalidInput | NotFound | NothingToPublish;
+export type RequestPublicationResult = ChangedMeanwhile | ChangedPublicationRequest | Forbidden | InvalidInput | NotFound | NothingToPublish | SystemOutOfReach;
 
 /** A sync to take back to the beginning of its source. */
 export type ResetCursorInput = {
@@ -2549,6 +2574,15 @@ export type SyncStillPausing = Refusal & {
   message: Scalars['String']['output'];
 };
 
+/** A system of the sync could not be asked whether it would take the version. The same request may be done later, or now with `acceptsUnchecked`. */
+export type SystemOutOfReach = Refusal & {
+  __typename?: 'SystemOutOfReach';
+  /** The reason, in full sentences. */
+  message: Scalars['String']['output'];
+  /** Which connection could not be asked, and why. */
+  unchecked: Array<InputProblem>;
+};
+
 /** What a test run is of. */
 export type Test = {
   __typename?: 'Test';
@@ -2929,6 +2963,8 @@ type Refused_SyncPaused_Fragment = { __typename?: 'SyncPaused', message: string 
 
 type Refused_SyncStillPausing_Fragment = { __typename?: 'SyncStillPausing', message: string };
 
+type Refused_SystemOutOfReach_Fragment = { __typename?: 'SystemOutOfReach', message: string };
+
 export type RefusedFragment =
   | Refused_AlreadyRunning_Fragment
   | Refused_AlreadySettled_Fragment
@@ -2946,6 +2982,7 @@ export type RefusedFragment =
   | Refused_RequestClosed_Fragment
   | Refused_SyncPaused_Fragment
   | Refused_SyncStillPausing_Fragment
+  | Refused_SystemOutOfReach_Fragment
 ;
 
 export type CreateSyncMutationVariables = Exact<{
@@ -2976,6 +3013,7 @@ export type UpdateSyncMutation = { __typename?: 'Mutation', updateSync:
 
 export type PublishSyncMutationVariables = Exact<{
   syncId: Scalars['ID']['input'];
+  acceptsUnchecked?: InputMaybe<Scalars['Boolean']['input']>;
 }>;
 
 
@@ -2987,6 +3025,7 @@ export type PublishSyncMutation = { __typename?: 'Mutation', publishSync:
     | { __typename: 'InvalidInput', message: string, problems: Array<{ __typename?: 'InputProblem', field: string, reason: string }> }
     | { __typename: 'NotFound', field: string, message: string }
     | { __typename: 'SyncStillPausing', message: string }
+    | { __typename: 'SystemOutOfReach', message: string }
    };
 
 export type PauseSyncMutationVariables = Exact<{
@@ -3153,6 +3192,7 @@ export type RequestPublicationMutation = { __typename?: 'Mutation', requestPubli
     | { __typename: 'InvalidInput', message: string, problems: Array<{ __typename?: 'InputProblem', field: string, reason: string }> }
     | { __typename: 'NotFound', message: string }
     | { __typename: 'NothingToPublish', message: string }
+    | { __typename: 'SystemOutOfReach', message: string }
    };
 
 export type ApprovePublicationMutationVariables = Exact<{
@@ -3168,6 +3208,7 @@ export type ApprovePublicationMutation = { __typename?: 'Mutation', approvePubli
     | { __typename: 'OwnRequest', message: string }
     | { __typename: 'RequestClosed', requestStatus: PublicationRequestStatus, message: string }
     | { __typename: 'SyncStillPausing', message: string }
+    | { __typename: 'SystemOutOfReach', message: string }
    };
 
 export type RefusePublicationMutationVariables = Exact<{
@@ -3215,6 +3256,13 @@ export type PublishingPolicyQueryVariables = Exact<{ [key: string]: never; }>;
 
 
 export type PublishingPolicyQuery = { __typename?: 'Query', viewer: { __typename?: 'Viewer', publishingNeedsApproval: boolean } };
+
+export type PublicationPreviewQueryVariables = Exact<{
+  syncId: Scalars['ID']['input'];
+}>;
+
+
+export type PublicationPreviewQuery = { __typename?: 'Query', publicationPreview?: { __typename?: 'PublicationPreview', isReady: boolean, problems: Array<{ __typename?: 'InputProblem', field: string, reason: string }>, unchecked: Array<{ __typename?: 'InputProblem', field: string, reason: string }> } | null };
 
 export type RejectedRecordsQueryVariables = Exact<{
   syncId: Scalars['ID']['input'];
@@ -4448,8 +4496,8 @@ fragment Changed on ChangedSync {
   }
 }`) as unknown as TypedDocumentString<UpdateSyncMutation, UpdateSyncMutationVariables>;
 export const PublishSyncDocument = new TypedDocumentString(`
-    mutation PublishSync($syncId: ID!) {
-  publishSync(input: {syncId: $syncId}) {
+    mutation PublishSync($syncId: ID!, $acceptsUnchecked: Boolean) {
+  publishSync(input: {syncId: $syncId, acceptsUnchecked: $acceptsUnchecked}) {
     __typename
     ...Changed
     ...Refused
@@ -5135,6 +5183,21 @@ export const PublishingPolicyDocument = new TypedDocumentString(`
   }
 }
     `) as unknown as TypedDocumentString<PublishingPolicyQuery, PublishingPolicyQueryVariables>;
+export const PublicationPreviewDocument = new TypedDocumentString(`
+    query PublicationPreview($syncId: ID!) {
+  publicationPreview(syncId: $syncId) {
+    isReady
+    problems {
+      field
+      reason
+    }
+    unchecked {
+      field
+      reason
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<PublicationPreviewQuery, PublicationPreviewQueryVariables>;
 export const RejectedRecordsDocument = new TypedDocumentString(`
     query RejectedRecords($syncId: ID!, $states: [RejectedRecordState!], $first: Int, $after: String) {
   sync(id: $syncId) {
