@@ -8,6 +8,7 @@
  * goes elsewhere.
  */
 import { hostname } from 'node:os'
+import { createOpenGate } from './call-gates.ts'
 import type { CommandContext } from './commands/context.ts'
 import { ensureFirstToken } from './commands/ensure-first-token.ts'
 import type { Config } from './config.ts'
@@ -18,8 +19,10 @@ import { createRegistry } from './connectors/registry.ts'
 import { createFileSource } from './connectors/sources/file/file-source.ts'
 import type { Bus } from './coordination/bus.ts'
 import type { Leases } from './coordination/lease.ts'
+import type { Limiter } from './coordination/limiter.ts'
 import { createMemoryBus } from './coordination/memory/bus.ts'
 import { createMemoryLeases } from './coordination/memory/leases.ts'
+import { createMemoryLimiter } from './coordination/memory/limiter.ts'
 import { createMemoryRequestLimit } from './coordination/memory/request-limit.ts'
 import { connectRedis } from './coordination/redis/redis.ts'
 import type { RequestLimit, RequestLimitSettings } from './coordination/request-limit.ts'
@@ -64,6 +67,7 @@ export interface AppParts {
 interface Coordination {
   readonly leases: Leases
   readonly bus: Bus
+  readonly limiter: Limiter
   limitRequests(settings: RequestLimitSettings): RequestLimit
   isReachable(): Promise<boolean>
   close(): Promise<void>
@@ -180,6 +184,7 @@ async function openCoordination(
   return {
     leases: createMemoryLeases(parts.clock),
     bus: createMemoryBus(parts.logger),
+    limiter: createMemoryLimiter(parts.clock),
     limitRequests: createMemoryRequestLimit,
     isReachable: () => Promise.resolve(true),
     close: () => Promise.resolve(),
@@ -201,6 +206,8 @@ async function createCommandContext(
       ? config.deployment.credentialsKey
       : await keepSealingKey(config.dataDirectory, systemRandom)
   const guard = createAddressGuard({ allowedRanges: config.allowedPrivateRanges })
+  const client = createHttpClient({ clock, guard })
+  const openGate = createOpenGate({ limiter: coordination.limiter, clock, random: systemRandom })
   return {
     database,
     bus: coordination.bus,
@@ -210,7 +217,7 @@ async function createCommandContext(
     random: systemRandom,
     registry: createRegistry(
       [createFileSource({ rootDirectory: config.fileRoot })],
-      [createHttpDestination({ client: createHttpClient({ clock, guard }) })],
+      [createHttpDestination({ client, openGate })],
     ),
     sealer: createSealer(key, systemRandom),
   }

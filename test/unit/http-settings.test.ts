@@ -26,7 +26,10 @@ describe('the settings of an http destination', () => {
       'baseUrl must not contain a user name or password; put them into the credentials.',
     ],
     [{ baseUrl: 'https://example.com/?key=1' }, 'baseUrl must not contain a query or a fragment.'],
-    [{ baseUrl: 'https://example.com', token: 'x' }, 'Unknown field token. It takes baseUrl.'],
+    [
+      { baseUrl: 'https://example.com', token: 'x' },
+      'Unknown field token. It takes baseUrl, maxCallsPerSecond.',
+    ],
   ])('refuse the connection %j', (config, message) => {
     expect(messagesOf(connector.connectionConfig, config)).toEqual([message])
   })

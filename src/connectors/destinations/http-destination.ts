@@ -12,13 +12,13 @@
  *   RECORD  2xx, empty or a JSON object (its `id` is kept)
  *   PAGE    2xx with `{ "results": [ { "key", "status": "written" | "rejected" | "retry", "id"?, "reason"?, "retryAfterMs"? } … ] }`,
  *           or, of an API with imports, 202 with `{ "id" }`; the call carries `Import-Tag: <tag>` then
- * What it asks: http-questions.ts.
+ * What it asks: http-questions.ts. What its calls pass: http-calls.ts.
  */
 import { createHash } from 'node:crypto'
 import type { Outcome } from '../../domain/delivery.ts'
 import type { JsonObject } from '../../domain/json.ts'
 import { assert } from '../../runtime/assert.ts'
-import { type CallGate, FREE_GATE, type OpenGate, type Turn } from '../call-gate.ts'
+import { FREE_GATE, type OpenGate, type Turn } from '../call-gate.ts'
 import { ConnectorError, type OpenConnection } from '../connector.ts'
 import type {
   DeliveryAnswer,
@@ -35,6 +35,7 @@ import {
   type HttpResponse,
   type HttpResult,
 } from '../http-client.ts'
+import { createHttpCalls, type HttpCalls } from './http-calls.ts'
 import { createImports, createLookUp, readJobId } from './http-questions.ts'
 import { readMisshapen, readRecordAnswer, readResults } from './http-results.ts'
 import {
@@ -43,6 +44,7 @@ import {
   httpConnectionConfig,
   httpCredentials,
   httpObjectOptions,
+  storedConnectionConfig,
   storedCredentials,
   storedObjectOptions,
 } from './http-settings.ts'
@@ -66,21 +68,25 @@ export function createHttpDestination({
 }: HttpDestinationOptions): DestinationConnector {
   return {
     type: 'http',
-    connectionConfig: httpConnectionConfig,
+    connectionConfig: storedConnectionConfig,
     credentials: storedCredentials,
     objectOptions: storedObjectOptions,
     requestDeadlineMs: (options) => httpObjectOptions.parse(options).requestDeadlineMs,
     describeObjectProblem,
-    testConnection: (request) => testConnection(client, request),
+    testConnection: (request) =>
+      testConnection(createHttpCalls(client, openGate, request), request),
     listFields: () => Promise.resolve(null),
-    open: async (request) => new HttpWriter(client, request, openGate),
+    open: async (request) => new HttpWriter(createHttpCalls(client, openGate, request), request),
   }
 }
 
-/** Any answer shows that the address and the credentials are good, but one that refuses access. */
-async function testConnection(client: HttpClient, request: OpenConnection): Promise<void> {
+/**
+ * Any answer shows that the address and the credentials are good, but one that refuses access. A person waits for it, so
+ * it does not wait for its turn; a host that was dead and answers now is believed at once.
+ */
+async function testConnection(calls: HttpCalls, request: OpenConnection): Promise<void> {
   const url = new URL(httpConnectionConfig.parse(request.config).baseUrl)
-  const result = await client.send({
+  const result = await calls.send({
     method: 'GET',
     url,
     headers: makeHeaders(request.credentials),
@@ -108,26 +114,24 @@ class HttpWriter implements DestinationWriter {
   readonly concurrency: number
   readonly lookUp: DestinationWriter['lookUp']
   readonly imports: DestinationWriter['imports']
-  readonly #client: HttpClient
+  readonly #calls: HttpCalls
   readonly #options: HttpObjectOptions
   readonly #url: URL
-  readonly #gate: CallGate
   readonly #headers: Readonly<Record<string, string>>
 
-  constructor(client: HttpClient, request: OpenDestination, openGate: OpenGate) {
+  constructor(calls: HttpCalls, request: OpenDestination) {
     const options = httpObjectOptions.parse(request.options)
-    this.#client = client
+    this.#calls = calls
     this.#options = options
     this.#url = joinUrl(httpConnectionConfig.parse(request.config).baseUrl, request.object)
     this.#headers = makeHeaders(request.credentials)
-    this.#gate = openGate({ connectionId: request.connectionId, host: this.#url.host })
     this.deliveryClass = DELIVERY_CLASSES[options.deliveryClass]
     this.settlingMs = options.settlingMs
     this.requestDeadlineMs = options.requestDeadlineMs
     this.maxRecordsPerCall = options.path === 'PAGE' ? options.maxRecordsPerCall : 1
     this.concurrency = options.concurrency ?? (options.path === 'PAGE' ? 1 : 8)
     const questions = {
-      client,
+      calls,
       baseUrl: trimSlashes(httpConnectionConfig.parse(request.config).baseUrl),
       headers: this.#headers,
       deadlineMs: options.requestDeadlineMs,
@@ -162,7 +166,7 @@ class HttpWriter implements DestinationWriter {
   }
 
   takeTurn(): Promise<Turn> {
-    return this.#gate.take([])
+    return this.#calls.takeTurn()
   }
 
   deliver(call: DeliveryCall): Promise<DeliveryAnswer> {
@@ -222,7 +226,7 @@ class HttpWriter implements DestinationWriter {
   }
 
   #send(call: DeliveryCall, key: string, body: string): Promise<HttpResult> {
-    return this.#client.send({
+    return this.#calls.send({
       method: this.#options.method,
       url: this.#url,
       // A structured-field string, as draft-ietf-httpapi-idempotency-key-header asks: quoted.

@@ -3,6 +3,7 @@ import type { z } from 'zod'
 import {
   choiceSetting,
   countSetting,
+  numberSetting,
   settingsObject,
   textSetting,
   withoutUndefined,
@@ -31,8 +32,15 @@ function describeBaseUrlProblem(text: string): string | null {
   return /[?#]/.test(text) ? 'must not contain a query or a fragment' : null
 }
 
+/** So that no single wait for a turn is as long as one that ends an attempt. */
+const MIN_CALLS_PER_SECOND = 0.05
+const MAX_CALLS_PER_SECOND = 1_000
+
 export const httpConnectionConfig = settingsObject({
   baseUrl: baseUrl.describe('Address of the API; objects are paths below it.'),
+  maxCallsPerSecond: numberSetting('maxCallsPerSecond', MIN_CALLS_PER_SECOND, MAX_CALLS_PER_SECOND)
+    .describe('Most calls a second, in all processes together; a fraction is fewer than one.')
+    .optional(),
 })
 
 /** Headers that the client or the protocol writes itself. */
@@ -167,6 +175,7 @@ function describeOptionsProblem(options: z.infer<typeof objectOptionsShape>): st
 export type HttpObjectOptions = Readonly<z.infer<typeof httpObjectOptions>>
 
 /** The same shapes as the contract wants them. */
+export const storedConnectionConfig = httpConnectionConfig.transform(withoutUndefined)
 export const storedCredentials = httpCredentials.transform(withoutUndefined)
 export const storedObjectOptions = httpObjectOptions.transform(withoutUndefined)
 
