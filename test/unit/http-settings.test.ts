@@ -34,6 +34,16 @@ describe('the settings of an http destination', () => {
     expect(messagesOf(connector.connectionConfig, config)).toEqual([message])
   })
 
+  it.each([0, 0.04, 1_001, Number.POSITIVE_INFINITY, '10'])(
+    'refuse %j calls a second',
+    (maxCallsPerSecond) => {
+      const config = { baseUrl: 'https://example.com', maxCallsPerSecond }
+      expect(messagesOf(connector.connectionConfig, config)).toEqual([
+        'maxCallsPerSecond must be a number from 0.05 to 1000.',
+      ])
+    },
+  )
+
   it.each([
     [
       { bearerToken: 'a\r\nb' },
