@@ -8,14 +8,17 @@
  * goes elsewhere.
  */
 import { hostname } from 'node:os'
+import { createOpenGate } from './call-gates.ts'
 import type { CommandContext } from './commands/context.ts'
 import { ensureFirstToken } from './commands/ensure-first-token.ts'
 import { OutsideCalls } from './commands/outside-calls.ts'
 import type { Config } from './config.ts'
 import type { Bus } from './coordination/bus.ts'
 import type { Leases } from './coordination/lease.ts'
+import type { Limiter } from './coordination/limiter.ts'
 import { createMemoryBus } from './coordination/memory/bus.ts'
 import { createMemoryLeases } from './coordination/memory/leases.ts'
+import { createMemoryLimiter } from './coordination/memory/limiter.ts'
 import { createMemoryRequestLimit } from './coordination/memory/request-limit.ts'
 import { connectRedis } from './coordination/redis/redis.ts'
 import type { RequestLimit, RequestLimitSettings } from './coordination/request-limit.ts'
@@ -61,6 +64,7 @@ export interface AppParts {
 interface Coordination {
   readonly leases: Leases
   readonly bus: Bus
+  readonly limiter: Limiter
   limitRequests(settings: RequestLimitSettings): RequestLimit
   isReachable(): Promise<boolean>
   close(): Promise<void>
@@ -178,6 +182,7 @@ async function openCoordination(
   return {
     leases: createMemoryLeases(parts.clock),
     bus: createMemoryBus(parts.logger),
+    limiter: createMemoryLimiter(parts.clock),
     limitRequests: createMemoryRequestLimit,
     isReachable: () => Promise.resolve(true),
     close: () => Promise.resolve(),
@@ -198,6 +203,7 @@ async function createCommandContext(
     config.deployment.kind === 'services'
       ? config.deployment.credentialsKey
       : await keepSealingKey(config.dataDirectory, systemRandom)
+  const openGate = createOpenGate({ limiter: coordination.limiter, clock, random: systemRandom })
   return {
     database,
     bus: coordination.bus,
@@ -205,7 +211,7 @@ async function createCommandContext(
     logger,
     ids: createIdSource(clock, systemRandom),
     random: systemRandom,
-    registry: openRegistry(config, { clock }),
+    registry: openRegistry(config, { clock, openGate }),
     sealer: createSealer(key, systemRandom, config.oldCredentialsKeys),
     outsideCalls: new OutsideCalls(clock),
   }

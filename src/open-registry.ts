@@ -1,6 +1,7 @@
 /** Every connector of this deployment, each with what it needs of the others' rooms. */
 import type { Config } from './config.ts'
 import { createAddressGuard } from './connectors/address-guard.ts'
+import type { OpenGate } from './connectors/call-gate.ts'
 import { createBrevoDestination } from './connectors/destinations/brevo/brevo-destination.ts'
 import { createHttpDestination } from './connectors/destinations/http-destination.ts'
 import { createPostgresDestination } from './connectors/destinations/postgres/postgres-destination.ts'
@@ -14,11 +15,12 @@ import type { Clock } from './runtime/clock.ts'
 
 export interface RegistryParts {
   readonly clock: Clock
+  readonly openGate: OpenGate
 }
 
 export function openRegistry(
   { fileRoot, allowedPrivateRanges }: Config,
-  { clock }: RegistryParts,
+  { clock, openGate }: RegistryParts,
 ): ConnectorRegistry {
   const guard = createAddressGuard({ allowedRanges: allowedPrivateRanges })
   const client = createHttpClient({ clock, guard })
@@ -26,12 +28,12 @@ export function openRegistry(
   return createRegistry(
     [
       createFileSource({ rootDirectory: fileRoot }),
-      createHttpSource({ client, clock }),
+      createHttpSource({ client, clock, openGate }),
       createPostgresSource({ clock, connect }),
     ],
     [
-      createHttpDestination({ client, clock }),
-      createBrevoDestination({ client }),
+      createHttpDestination({ client, clock, openGate }),
+      createBrevoDestination({ client, openGate }),
       createPostgresDestination({ clock, connect }),
     ],
   )

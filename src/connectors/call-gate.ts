@@ -31,8 +31,9 @@ export type Turn =
       readonly reason: string
     }
 
+/** Only `take` and `enter` ever reject, and `take` only for a bug. */
 export interface CallGate {
-  /** Takes all of the tolls, or none. */
+  /** Takes all of the tolls, each of another bucket, or none. */
   take(tolls: readonly Toll[]): Promise<Turn>
   /** Waits until they are taken. Rejects with the signal's reason, or with ConnectorError once it would take longer than `atMostMs`. */
   enter(
@@ -43,7 +44,7 @@ export interface CallGate {
   correct(bucket: Bucket, available: number): Promise<void>
   /** The other system wants nothing of this bucket for so long. */
   block(bucket: Bucket, forMs: number): Promise<void>
-  /** How a call went: `dead` when nobody sensible answered. */
+  /** How a call went: `dead` when nobody sensible answered. The HTTP client tells it of every call that it is given the gate for. */
   note(went: 'answered' | 'dead'): Promise<void>
 }
 

@@ -10,6 +10,7 @@ import type { FailureCode } from '../domain/failure.ts'
 import { isJsonObject, type JsonObject } from '../domain/json.ts'
 import type { HttpResponse, HttpResult } from './http-client.ts'
 import { redact } from './redact.ts'
+import { isWebPage } from './web-page.ts'
 
 type Unwritten = Exclude<Outcome, { kind: 'written' }>
 
@@ -74,14 +75,6 @@ export function classifyStatus(response: HttpResponse, options: ClassifyOptions)
   return status === 409 && options.isIdempotent
     ? retryable('provider_unavailable')
     : { kind: 'rejected', reason }
-}
-
-/** A page for people: from a proxy, a firewall or a login, never from the API. */
-function isWebPage(response: HttpResponse): boolean {
-  return (
-    (response.headers['content-type'] ?? '').toLowerCase().includes('html') ||
-    response.bodyText.trimStart().startsWith('<')
-  )
 }
 
 /**

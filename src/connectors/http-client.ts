@@ -17,6 +17,8 @@ import {
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
 import type { Clock } from '../runtime/clock.ts'
 import { type AddressGuard, RefusedAddressError } from './address-guard.ts'
+import type { CallGate } from './call-gate.ts'
+import { isWebPage } from './web-page.ts'
 
 export interface HttpRequest {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
@@ -34,6 +36,8 @@ export interface HttpRequest {
    * moment it is used again, and then nobody knows whether the request arrived. Default true.
    */
   readonly reusesConnections?: boolean
+  /** Is told how the call went, before its result is. Whoever calls has passed it. */
+  readonly gate?: CallGate
   /** Called immediately before the request is written; what it throws stops the request and is thrown. */
   beforeSend(): void
   /** Further headers, made in the moment in which the request is written: connecting may take a while. */
@@ -100,13 +104,33 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
         return Promise.resolve({ kind: 'not_sent', reason: refusal, isMisdirected: true })
       }
       const chosen = request.reusesConnections === false ? fresh : agents
-      return new Exchange(request, options.clock).run(chosen, userAgent)
+      return exchange(request, options.clock, { agents: chosen, userAgent })
     },
     close: () => {
       agents.http.destroy()
       agents.https.destroy()
     },
   }
+}
+
+/** How a call went for its host; null: that says nothing about it. */
+type Went = Parameters<CallGate['note']>[0] | null
+
+async function exchange(
+  request: HttpRequest,
+  clock: Clock,
+  { agents, userAgent }: { readonly agents: Agents; readonly userAgent: string },
+): Promise<HttpResult> {
+  const { result, went } = await new Exchange(request, clock).run(agents, userAgent)
+  if (went !== null) {
+    await request.gate?.note(went)
+  }
+  return result
+}
+
+interface Settled {
+  readonly result: HttpResult
+  readonly went: Went
 }
 
 interface Agents {
@@ -118,8 +142,8 @@ interface Agents {
 class Exchange {
   readonly #request: HttpRequest
   readonly #clock: Clock
-  readonly #settled: Promise<HttpResult>
-  #resolve: (result: HttpResult) => void = () => undefined
+  readonly #settled: Promise<Settled>
+  #resolve: (settled: Settled) => void = () => undefined
   #reject: (error: unknown) => void = () => undefined
   #isWritten = false
   #isOver = false
@@ -133,7 +157,7 @@ class Exchange {
     })
   }
 
-  async run(agents: Agents, userAgent: string): Promise<HttpResult> {
+  async run(agents: Agents, userAgent: string): Promise<Settled> {
     const outgoing = this.#open(agents, userAgent)
     const { signal, deadlineMs } = this.#request
     const stop = (): void => this.#onStopped()
@@ -206,7 +230,8 @@ class Exchange {
     incoming.on('data', (chunk: Buffer) => {
       length += chunk.length
       if (length > limit) {
-        this.#unknown(`Its answer is longer than ${limit} bytes.`)
+        // Somebody answers, and at length.
+        this.#unknown(`Its answer is longer than ${limit} bytes.`, 'answered')
         incoming.destroy()
         return
       }
@@ -216,9 +241,10 @@ class Exchange {
     incoming.on('end', () => {
       if (incoming.complete) {
         const bodyText = Buffer.concat(chunks).toString('utf8')
-        this.#resolve(toResponse(incoming, bodyText, this.#clock.now().getTime()))
+        const response = toResponse(incoming, bodyText, this.#clock.now().getTime())
+        this.#resolve({ result: response, went: judge(response) })
       } else {
-        this.#unknown('The connection closed in the middle of the answer.')
+        this.#unknown('The connection closed in the middle of the answer.', 'dead')
       }
     })
   }
@@ -226,34 +252,48 @@ class Exchange {
   #onStopped(): void {
     const { signal, deadlineMs } = this.#request
     if (this.#isWritten) {
-      const why = signal.aborted
-        ? 'The run stopped before an answer came.'
-        : `No answer came within ${deadlineMs / 1000} s.`
-      this.#unknown(why)
+      // That a run stops is not the host's doing.
+      if (signal.aborted) {
+        this.#unknown('The run stopped before an answer came.', null)
+      } else {
+        this.#unknown(`No answer came within ${deadlineMs / 1000} s.`, 'dead')
+      }
     } else if (signal.aborted) {
       this.#reject(signal.reason)
     } else {
       const reason = `No connection could be made within ${deadlineMs / 1000} s.`
-      this.#resolve({ kind: 'not_sent', reason, isMisdirected: false })
+      this.#notSent({ reason, isMisdirected: false })
     }
   }
 
   #onFailed(error: Error): void {
     if (error instanceof RefusedAddressError) {
-      this.#resolve({ kind: 'not_sent', reason: error.message, isMisdirected: true })
+      this.#notSent({ reason: error.message, isMisdirected: true })
       return
     }
     const code = 'code' in error && typeof error.code === 'string' ? error.code : error.name
     if (this.#isWritten) {
-      this.#unknown(`The connection broke before the answer was complete (${code}).`)
+      this.#unknown(`The connection broke before the answer was complete (${code}).`, 'dead')
     } else {
-      this.#resolve({ kind: 'not_sent', ...describeUnconnected(code) })
+      this.#notSent(describeUnconnected(code))
     }
   }
 
-  #unknown(reason: string): void {
-    this.#resolve({ kind: 'unknown', reason })
+  #unknown(reason: string, went: Went): void {
+    this.#resolve({ result: { kind: 'unknown', reason }, went })
   }
+
+  /** A wrong address says nothing of the host that was meant. */
+  #notSent(why: { readonly reason: string; readonly isMisdirected: boolean }): void {
+    const went = why.isMisdirected ? null : 'dead'
+    this.#resolve({ result: { kind: 'not_sent', ...why }, went })
+  }
+}
+
+/** Also a refusal is an answer, a request to slow down among them. A proxy answers for a host that is dead. */
+function judge(response: HttpResponse): Went {
+  const { status } = response
+  return status >= 500 || (status < 300 && isWebPage(response)) ? 'dead' : 'answered'
 }
 
 /** The name does not exist, as the resolver says; that it could not be asked is `EAI_AGAIN`. */

@@ -7,17 +7,12 @@
 import type { z } from 'zod'
 import type { JsonObject } from '../domain/json.ts'
 import { assert } from '../runtime/assert.ts'
-import { ConnectorError, type OpenConnection } from './connector.ts'
-import { classifyResult, classifyStatus } from './http-answer.ts'
-import type { HttpClient } from './http-client.ts'
-import { settingsObject, textSetting, withoutUndefined } from './settings.ts'
+import { numberSetting, settingsObject, textSetting, withoutUndefined } from './settings.ts'
 
 const MAX_URL_LENGTH = 2_000
 const MAX_HEADER_LENGTH = 8_000
 /** Longest path below the base URL. */
 export const MAX_PATH_LENGTH = 500
-/** A person waits for it. */
-const TEST_DEADLINE_MS = 10_000
 
 /** Where the API lies. */
 const baseUrl = textSetting('baseUrl', MAX_URL_LENGTH).superRefine((text, context) => {
@@ -38,8 +33,15 @@ function describeBaseUrlProblem(text: string): string | null {
   return /[?#]/.test(text) ? 'must not contain a query or a fragment' : null
 }
 
+/** So that no single wait for a turn is as long as one that ends an attempt. */
+const MIN_CALLS_PER_SECOND = 0.05
+const MAX_CALLS_PER_SECOND = 1_000
+
 export const httpConnectionConfig = settingsObject({
   baseUrl: baseUrl.describe('Address of the API; objects and streams are paths below it.'),
+  maxCallsPerSecond: numberSetting('maxCallsPerSecond', MIN_CALLS_PER_SECOND, MAX_CALLS_PER_SECOND)
+    .describe('Most calls a second, in all processes together; a fraction is fewer than one.')
+    .optional(),
 })
 
 const SECRET_PREFIX = 'whsec_'
@@ -121,7 +123,8 @@ const httpCredentials = credentialsShape.superRefine((credentials, context) => {
 
 export type HttpCredentials = Readonly<z.infer<typeof httpCredentials>>
 
-/** The same shape as the contract wants it. */
+/** The same shapes as the contract wants them. */
+export const storedHttpConfig = httpConnectionConfig.transform(withoutUndefined)
 export const storedHttpCredentials = httpCredentials.transform(withoutUndefined)
 
 const PATH = /^(?:\/[A-Za-z0-9._~!$&'()*+,;=:@%-]+)+\/?$/
@@ -175,31 +178,5 @@ export function makeHeaders(credentials: JsonObject): Readonly<Record<string, st
     ...(headerName === undefined || headerValue === undefined
       ? {}
       : { [headerName.toLowerCase()]: headerValue }),
-  }
-}
-
-/** Any answer shows that the address and the credentials are good, but one that refuses access. */
-export async function testHttpConnection(
-  client: HttpClient,
-  request: OpenConnection,
-): Promise<void> {
-  const url = new URL(httpConnectionConfig.parse(request.config).baseUrl)
-  const result = await client.send({
-    method: 'GET',
-    url,
-    headers: makeHeaders(request.credentials),
-    body: '',
-    deadlineMs: TEST_DEADLINE_MS,
-    signal: request.signal,
-    beforeSend: () => undefined,
-  })
-  if (result.kind !== 'response') {
-    const { failure, reason } = classifyResult(result)
-    throw new ConnectorError(failure, reason)
-  }
-  const endpoint = `GET ${url.pathname}`
-  const verdict = classifyStatus(result, { endpoint, isIdempotent: true })
-  if (verdict.kind === 'retryable' && verdict.failure === 'connection_unauthorized') {
-    throw new ConnectorError(verdict.failure, verdict.reason)
   }
 }

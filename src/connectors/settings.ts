@@ -43,6 +43,12 @@ export function countSetting(field: string, min: number, max: number) {
   return z.int({ error }).min(min, { error }).max(max, { error })
 }
 
+/** A number between two bounds, both included. */
+export function numberSetting(field: string, min: number, max: number) {
+  const error = `${field} must be a number from ${min} to ${max}.`
+  return z.number({ error }).min(min, { error }).max(max, { error })
+}
+
 /** Settings as they are stored: without the members that are undefined. */
 export function withoutUndefined(settings: object): JsonObject {
   return Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== undefined))

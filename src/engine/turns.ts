@@ -14,15 +14,21 @@ export interface TurnContext {
   readonly signal: AbortSignal
 }
 
-/** For one call, all waits together; then the attempt ends, and the next one asks again. */
-const MAX_TURN_WAIT_MS = 10 * 60_000
+/**
+ * For one call, all waits together; then the attempt ends, and the next one asks again. A turn comes sooner or later; who
+ * waits for a host that is dead holds a slot that others can use, and is not waited with for longer than a single wait.
+ */
+const MAX_WAITS_MS = {
+  provider_rate_limited: 10 * 60_000,
+  provider_unavailable: MAX_WAIT_INSIDE_ATTEMPT_MS,
+} as const
 
 /** Resolves when one call of so many records may be made. Throws an attempt's stop. */
 export async function waitForTurn(
   { writer, clock, signal }: TurnContext,
   records: number,
 ): Promise<void> {
-  const endsAtMs = clock.monotonicMs() + MAX_TURN_WAIT_MS
+  const beganAtMs = clock.monotonicMs()
   for (;;) {
     signal.throwIfAborted()
     const turn = await writer.takeTurn(records)
@@ -30,7 +36,8 @@ export async function waitForTurn(
       return
     }
     const { waitMs, reason } = turn
-    if (waitMs > MAX_WAIT_INSIDE_ATTEMPT_MS || clock.monotonicMs() + waitMs > endsAtMs) {
+    const togetherMs = clock.monotonicMs() - beganAtMs + waitMs
+    if (waitMs > MAX_WAIT_INSIDE_ATTEMPT_MS || togetherMs > MAX_WAITS_MS[turn.failure]) {
       throw failAttempt(failure(turn.failure, { step: 'writing', detail: reason }), waitMs)
     }
     await clock.sleep(waitMs, signal)

@@ -44,11 +44,16 @@ export function createHandClock(): HandClock {
           reject(signal.reason)
           return
         }
-        const sleeper = { endsAtMs: nowMs + ms, wake: resolve }
-        signal?.addEventListener('abort', () => {
+        const stop = () => {
           remove(sleeper)
-          reject(signal.reason)
-        })
+          reject(signal?.reason)
+        }
+        const wake = () => {
+          signal?.removeEventListener('abort', stop)
+          resolve()
+        }
+        const sleeper = { endsAtMs: nowMs + ms, wake }
+        signal?.addEventListener('abort', stop)
         add(sleeper)
       }),
     deadline: (ms) => {

@@ -26,10 +26,23 @@ describe('the settings of an http destination', () => {
       'baseUrl must not contain a user name or password; put them into the credentials.',
     ],
     [{ baseUrl: 'https://example.com/?key=1' }, 'baseUrl must not contain a query or a fragment.'],
-    [{ baseUrl: 'https://example.com', token: 'x' }, 'Unknown field token. It takes baseUrl.'],
+    [
+      { baseUrl: 'https://example.com', token: 'x' },
+      'Unknown field token. It takes baseUrl, maxCallsPerSecond.',
+    ],
   ])('refuse the connection %j', (config, message) => {
     expect(messagesOf(connector.connectionConfig, config)).toEqual([message])
   })
+
+  it.each([0, 0.04, 1_001, Number.POSITIVE_INFINITY, '10'])(
+    'refuse %j calls a second',
+    (maxCallsPerSecond) => {
+      const config = { baseUrl: 'https://example.com', maxCallsPerSecond }
+      expect(messagesOf(connector.connectionConfig, config)).toEqual([
+        'maxCallsPerSecond must be a number from 0.05 to 1000.',
+      ])
+    },
+  )
 
   it.each<[object, string]>([
     [

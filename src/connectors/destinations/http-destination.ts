@@ -15,7 +15,7 @@
  *   RECORD  2xx, empty or a JSON object (its `id` is kept)
  *   PAGE    2xx with `{ "results": [ { "key", "status": "written" | "rejected" | "retry", "id"?, "reason"?, "retryAfterMs"? } … ] }`,
  *           or, of an API with imports, 202 with `{ "id" }`; the call carries `Import-Tag: <tag>` then
- * What it asks: http-questions.ts.
+ * What it asks: http-questions.ts. What its calls pass: http-calls.ts.
  */
 import { createHash } from 'node:crypto'
 import { Webhook } from 'standardwebhooks'
@@ -23,7 +23,7 @@ import type { Outcome } from '../../domain/delivery.ts'
 import type { JsonObject } from '../../domain/json.ts'
 import { assert } from '../../runtime/assert.ts'
 import { type Clock, systemClock } from '../../runtime/clock.ts'
-import { type CallGate, FREE_GATE, type OpenGate, type Turn } from '../call-gate.ts'
+import { FREE_GATE, type OpenGate, type Turn } from '../call-gate.ts'
 import type {
   DeliveryAnswer,
   DeliveryCall,
@@ -33,6 +33,7 @@ import type {
   OutgoingRecord,
 } from '../destination.ts'
 import { classifyResult, classifyStatus, type StatusClass } from '../http-answer.ts'
+import { createHttpCalls, type HttpCalls, testHttpConnection } from '../http-calls.ts'
 import {
   DEFAULT_MAX_RESPONSE_BYTES,
   type HttpClient,
@@ -40,13 +41,12 @@ import {
   type HttpResult,
 } from '../http-client.ts'
 import {
-  httpConnectionConfig,
   joinPath,
   makeHeaders,
   parseHttpCredentials,
   readBaseUrl,
+  storedHttpConfig,
   storedHttpCredentials,
-  testHttpConnection,
 } from '../http-connection.ts'
 import { createImports, createLookUp, readJobId } from './http-questions.ts'
 import { readMisshapen, readRecordAnswer, readResults } from './http-results.ts'
@@ -76,14 +76,16 @@ export function createHttpDestination({
 }: HttpDestinationOptions): DestinationConnector {
   return {
     type: 'http',
-    connectionConfig: httpConnectionConfig,
+    connectionConfig: storedHttpConfig,
     credentials: storedHttpCredentials,
     objectOptions: storedObjectOptions,
     requestDeadlineMs: (options) => httpObjectOptions.parse(options).requestDeadlineMs,
     describeObjectProblem,
-    testConnection: (request) => testHttpConnection(client, request),
+    testConnection: (request) =>
+      testHttpConnection(createHttpCalls(client, openGate, request), request),
     listFields: () => Promise.resolve(null),
-    open: async (request) => new HttpWriter(request, { client, clock, openGate }),
+    open: async (request) =>
+      new HttpWriter(request, { clock, calls: createHttpCalls(client, openGate, request) }),
   }
 }
 
@@ -95,33 +97,33 @@ class HttpWriter implements DestinationWriter {
   readonly concurrency: number
   readonly lookUp: DestinationWriter['lookUp']
   readonly imports: DestinationWriter['imports']
-  readonly #client: HttpClient
+  readonly #calls: HttpCalls
   readonly #options: HttpObjectOptions
   readonly #url: URL
-  readonly #gate: CallGate
   readonly #headers: Readonly<Record<string, string>>
   readonly #clock: Clock
   readonly #signer: Webhook | null
 
-  constructor(request: OpenDestination, parts: Required<HttpDestinationOptions>) {
-    const { client, clock, openGate } = parts
+  constructor(
+    request: OpenDestination,
+    { clock, calls }: { readonly clock: Clock; readonly calls: HttpCalls },
+  ) {
     const options = httpObjectOptions.parse(request.options)
     const baseUrl = readBaseUrl(request.config)
-    this.#client = client
+    this.#calls = calls
     this.#options = options
     this.#url = joinPath(baseUrl, 'object', request.object)
     this.#headers = makeHeaders(request.credentials)
     const { signingSecret } = parseHttpCredentials(request.credentials)
     this.#signer = signingSecret === undefined ? null : new Webhook(signingSecret)
     this.#clock = clock
-    this.#gate = openGate({ connectionId: request.connectionId, host: this.#url.host })
     this.deliveryClass = DELIVERY_CLASSES[options.deliveryClass]
     this.settlingMs = options.settlingMs
     this.requestDeadlineMs = options.requestDeadlineMs
     this.maxRecordsPerCall = options.path === 'PAGE' ? options.maxRecordsPerCall : 1
     this.concurrency = options.concurrency ?? (options.path === 'PAGE' ? 1 : 8)
     const questions = {
-      client,
+      calls,
       baseUrl,
       headers: this.#headers,
       deadlineMs: options.requestDeadlineMs,
@@ -156,7 +158,7 @@ class HttpWriter implements DestinationWriter {
   }
 
   takeTurn(): Promise<Turn> {
-    return this.#gate.take([])
+    return this.#calls.takeTurn()
   }
 
   deliver(call: DeliveryCall): Promise<DeliveryAnswer> {
@@ -216,7 +218,7 @@ class HttpWriter implements DestinationWriter {
   }
 
   #send(call: DeliveryCall, key: string, body: string): Promise<HttpResult> {
-    return this.#client.send({
+    return this.#calls.send({
       method: this.#options.method,
       url: this.#url,
       // A structured-field string, as draft-ietf-httpapi-idempotency-key-header asks: quoted.

@@ -13,14 +13,16 @@
  */
 import type { JsonObject } from '../../domain/json.ts'
 import { isJsonObject } from '../../domain/json.ts'
+import { ConnectorError } from '../connector.ts'
 import type { FoundImport, ImportJobs, ImportState, LookUp, LookupAnswer } from '../destination.ts'
 import { classifyResult, classifyStatus, describeAnswer, failureOfForm } from '../http-answer.ts'
-import type { HttpClient, HttpResponse } from '../http-client.ts'
+import type { HttpCalls } from '../http-calls.ts'
+import type { HttpRequest, HttpResponse } from '../http-client.ts'
 import { redact } from '../redact.ts'
 import { readRecordAnswer, readRemoteId, readResults, unknown } from './http-results.ts'
 
 export interface QuestionOptions {
-  readonly client: HttpClient
+  readonly calls: HttpCalls
   /** Without a slash at its end. */
   readonly baseUrl: string
   readonly headers: Readonly<Record<string, string>>
@@ -165,12 +167,16 @@ async function ask(
   path: string,
   signal: AbortSignal,
 ): Promise<HttpResponse | Unknown> {
-  const { client, baseUrl, headers, deadlineMs, maxResponseBytes } = options
-  const result = await client.send({
+  const { calls, baseUrl, headers, deadlineMs, maxResponseBytes } = options
+  const question: HttpRequest = {
     ...{ method: 'GET', url: new URL(`${baseUrl}${path}`), headers, body: '' },
     ...{ deadlineMs, maxResponseBytes, signal },
     beforeSend: () => undefined,
-  })
+  }
+  const result = await calls.ask(question).catch(toUnasked)
+  if ('failure' in result) {
+    return result
+  }
   if (result.kind !== 'response') {
     const { reason, failure } = classifyResult(result)
     return unknown(reason, failure)
@@ -185,4 +191,12 @@ async function ask(
   return 'failure' in verdict
     ? unknown(verdict.reason, verdict.failure)
     : unknown(`To ${endpoint}: ${verdict.reason}`, 'node_failed')
+}
+
+/** It was not its turn for too long: nothing was asked. */
+function toUnasked(error: unknown): Unknown {
+  if (error instanceof ConnectorError) {
+    return unknown(error.message, error.code)
+  }
+  throw error
 }

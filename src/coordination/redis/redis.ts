@@ -1,5 +1,5 @@
 /**
- * Redis as the place where processes agree: leases, the bus and the request limit over two connections.
+ * Redis as the place where processes agree: leases, the bus and both limits over two connections.
  *
  * Two, because a connection that listens to channels takes no other command. Starting does not need
  * Redis: without it no run starts (`lease_unavailable`), but history can be read, and it is used as soon
@@ -9,6 +9,7 @@ import type { Clock } from '../../runtime/clock.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import type { Bus } from '../bus.ts'
 import type { Leases } from '../lease.ts'
+import type { Limiter } from '../limiter.ts'
 import type { RequestLimit, RequestLimitSettings } from '../request-limit.ts'
 import { createRedisBus } from './bus.ts'
 import {
@@ -20,12 +21,14 @@ import {
   watchConnections,
 } from './connection.ts'
 import { createRedisLeases } from './leases.ts'
+import { createRedisLimiter } from './limiter.ts'
 import { createRedisRequestLimit } from './request-limit.ts'
 import { keepSubscriptions } from './subscriptions.ts'
 
 export interface RedisCoordination {
   readonly leases: Leases
   readonly bus: Bus
+  readonly limiter: Limiter
   limitRequests(settings: RequestLimitSettings): RequestLimit
   /** Both connections are up and Redis answers. Takes a command's deadline at most. */
   isReachable(): Promise<boolean>
@@ -56,6 +59,7 @@ export async function connectRedis(options: RedisCoordinationOptions): Promise<R
   watch.start()
   return {
     leases: createRedisLeases(commands, clock),
+    limiter: createRedisLimiter(commands, { clock, logger }),
     limitRequests: (settings) => createRedisRequestLimit(settings, commands, { clock, logger }),
     bus: createRedisBus({ publisher: commands, subscriptions, logger }),
     isReachable: async () => {

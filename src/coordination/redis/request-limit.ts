@@ -10,12 +10,10 @@ import type { Clock } from '../../runtime/clock.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import { readTaken } from '../read-taken.ts'
 import type { RequestLimit, RequestLimitSettings } from '../request-limit.ts'
-import { isReady } from './connection.ts'
+import { createCountWithRedis } from './apart.ts'
 
 /** A request does not wait longer for its count. */
 const COUNT_DEADLINE_MS = 250
-/** How long a process counts for itself after Redis has not answered. */
-const APART_MS = 5_000
 
 export function createRedisRequestLimit(
   settings: RequestLimitSettings,
@@ -30,25 +28,14 @@ export function createRedisRequestLimit(
     storeClient: client,
     inMemoryBlockOnConsumed: maxRequests + 1,
   })
-  let apartUntilMs = 0
-  const take = async (caller: string): Promise<number | null> => {
-    if (clock.monotonicMs() < apartUntilMs || !isReady(client)) {
-      return await readTaken(own.consume(caller))
-    }
-    const counted = new AbortController()
-    const late = clock.sleep(COUNT_DEADLINE_MS, counted.signal).then(() => {
-      throw new Error('Redis did not answer in time.')
-    })
-    try {
-      return await Promise.race([readTaken(shared.consume(caller)), late])
-    } catch (error) {
-      logger.warn('request_limit.apart', { forMs: APART_MS }, error)
-      apartUntilMs = clock.monotonicMs() + APART_MS
-      return await readTaken(own.consume(caller))
-    } finally {
-      counted.abort()
-    }
-  }
+  const count = createCountWithRedis({
+    ...{ client, clock, logger, event: 'request_limit.apart', deadlineMs: COUNT_DEADLINE_MS },
+  })
+  const take = (caller: string): Promise<number | null> =>
+    count(
+      () => readTaken(shared.consume(caller)),
+      () => readTaken(own.consume(caller)),
+    )
   return {
     ...settings,
     take: (caller) => (maxRequests === 0 ? Promise.resolve(null) : take(caller)),

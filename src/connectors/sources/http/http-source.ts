@@ -6,15 +6,15 @@
  */
 import { type Clock, systemClock } from '../../../runtime/clock.ts'
 import { FREE_GATE, type OpenGate } from '../../call-gate.ts'
+import { createHttpCalls, testHttpConnection } from '../../http-calls.ts'
 import type { HttpClient } from '../../http-client.ts'
 import {
   describePathProblem,
-  httpConnectionConfig,
   joinPath,
   makeHeaders,
   readBaseUrl,
+  storedHttpConfig,
   storedHttpCredentials,
-  testHttpConnection,
 } from '../../http-connection.ts'
 import { withoutUndefined } from '../../settings.ts'
 import type { SourceConnector } from '../../source.ts'
@@ -36,17 +36,18 @@ export function createHttpSource({
 }: HttpSourceOptions): SourceConnector {
   return {
     type: 'http',
-    connectionConfig: httpConnectionConfig,
+    connectionConfig: storedHttpConfig,
     credentials: storedHttpCredentials,
     streamOptions: restStreamOptions.transform(withoutUndefined),
-    testConnection: (request) => testHttpConnection(client, request),
+    testConnection: (request) =>
+      testHttpConnection(createHttpCalls(client, openGate, request), request),
     describeStreamProblem: (stream) => Promise.resolve(describePathProblem('stream', stream)),
     listFields: () => Promise.resolve(null),
     open: ({ connectionId, config, credentials, stream, options: given }) => {
       const options = restStreamOptions.parse(given)
       const url = joinPath(readBaseUrl(config), 'stream', stream)
-      const gate = openGate({ connectionId, host: url.host })
-      const api = new RestApi({ client, gate, headers: makeHeaders(credentials), url, options })
+      const calls = createHttpCalls(client, openGate, { connectionId, config })
+      const api = new RestApi({ calls, headers: makeHeaders(credentials), url, options })
       return Promise.resolve(new RestReader({ api, options, clock }))
     },
   }

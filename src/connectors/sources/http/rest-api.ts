@@ -6,10 +6,10 @@
  */
 import { isJsonArray, isJsonObject, type JsonValue, MAX_JSON_DEPTH } from '../../../domain/json.ts'
 import { readMember } from '../../../domain/mapping-path.ts'
-import type { CallGate } from '../../call-gate.ts'
 import { ConnectorError } from '../../connector.ts'
 import { classifyResult, classifyStatus, failureOfForm, holdsError } from '../../http-answer.ts'
-import type { HttpClient, HttpResponse } from '../../http-client.ts'
+import type { HttpCalls } from '../../http-calls.ts'
+import type { HttpResponse } from '../../http-client.ts'
 import { describeUnfitRecord, isDeeperThan, keepDigits } from '../exact-json.ts'
 import { findNext, pick } from './next-page.ts'
 import type { RestCursor } from './rest-cursor.ts'
@@ -19,8 +19,6 @@ import { firstPageOf, type RestStreamOptions } from './stream-options.ts'
 const MAX_BODY_BYTES = 16 * 1024 * 1024
 /** Levels around the records. */
 const MAX_WRAPPING_DEPTH = 16
-/** Longest wait for the connection's turn before one request. */
-const LONGEST_TURN_MS = 60_000
 /** What APIs answer to a token that they do not know any more, and to other mistakes. */
 const REFUSED_PLACES: ReadonlySet<number> = new Set([400, 404, 410, 422])
 
@@ -42,8 +40,7 @@ export interface RestPage {
 export class PlaceRefused extends ConnectorError {}
 
 export interface RestApiOptions {
-  readonly client: HttpClient
-  readonly gate: CallGate
+  readonly calls: HttpCalls
   readonly headers: Readonly<Record<string, string>>
   /** The stream, without parameters. */
   readonly url: URL
@@ -83,16 +80,14 @@ export class RestApi {
     signal: AbortSignal,
     cursor: RestCursor,
   ): Promise<{ readonly response: HttpResponse; readonly body: JsonValue }> {
-    const { client, gate, headers, options } = this.#given
+    const { calls, headers, options } = this.#given
     signal.throwIfAborted()
-    await gate.enter([], { signal, atMostMs: LONGEST_TURN_MS })
-    const result = await client.send({
+    const result = await calls.ask({
       ...{ method: 'GET', url, headers, body: '', signal },
       ...{ deadlineMs: options.requestDeadlineMs, maxResponseBytes: MAX_BODY_BYTES },
       beforeSend: () => undefined,
     })
     signal.throwIfAborted()
-    await gate.note(result.kind === 'response' ? 'answered' : 'dead')
     if (result.kind !== 'response') {
       const { failure, reason } = classifyResult(result)
       throw new ConnectorError(failure, reason)
