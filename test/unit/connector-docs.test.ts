@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
+import { createBrevoDestination } from '../../src/connectors/destinations/brevo/brevo-destination.ts'
 import { createHttpDestination } from '../../src/connectors/destinations/http-destination.ts'
 import { createHttpClient } from '../../src/connectors/http-client.ts'
 import { createFileSource } from '../../src/connectors/sources/file/file-source.ts'
@@ -9,18 +10,23 @@ import { systemClock } from '../../src/runtime/clock.ts'
 
 const text = readFileSync(new URL('../../docs/connectors.md', import.meta.url), 'utf8')
 const file = createFileSource({ rootDirectory: '/' })
-const http = createHttpDestination({ client: createHttpClient({ clock: systemClock }) })
+const client = createHttpClient({ clock: systemClock })
+const http = createHttpDestination({ client })
+const brevo = createBrevoDestination({ client })
 
 describe('docs/connectors.md', () => {
   it.each([
-    ['streamOptions', file.streamOptions],
-    ['config', http.connectionConfig],
-    ['credentials', http.credentials],
-    ['objectOptions', http.objectOptions],
-  ])('lists the %s, each with its default', (title, schema) => {
+    ['`file` (source)', 'streamOptions', file.streamOptions],
+    ['`http` (destination)', 'config', http.connectionConfig],
+    ['`http` (destination)', 'credentials', http.credentials],
+    ['`http` (destination)', 'objectOptions', http.objectOptions],
+    ['`brevo` (destination)', 'config', brevo.connectionConfig],
+    ['`brevo` (destination)', 'credentials', brevo.credentials],
+    ['`brevo` (destination)', 'objectOptions', brevo.objectOptions],
+  ])('under %s, lists the %s, each with its default', (section, title, schema) => {
     const expected = optionsOf(schema)
     expect(expected.length).toBeGreaterThan(0)
-    expect(listed(title)).toEqual(expected)
+    expect(listed(section, title)).toEqual(expected)
   })
 })
 
@@ -33,9 +39,11 @@ function optionsOf(schema: z.ZodType): (readonly [string, string])[] {
   })
 }
 
-/** The rows of the first table behind the line that begins with `title`. */
-function listed(title: string): (readonly [string, string])[] {
-  const [, behind = ''] = text.split(new RegExp(`^\`${title}\`.*:$`, 'm'))
+/** The rows of the first table behind the line of the section that begins with `title`. */
+function listed(section: string, title: string): (readonly [string, string])[] {
+  const [, found = ''] = text.split(`\n## ${section}\n`)
+  const [own = ''] = found.split(/^## /m)
+  const [, behind = ''] = own.split(new RegExp(`^\`${title}\`.*:$`, 'm'))
   const table = /^\|[\s\S]*?(?=\n\n)/m.exec(behind)?.[0] ?? ''
   return [...table.matchAll(/^\| `(\w+)` +\| (\S+) +\|/gm)].map(([, name = '', fallback = '']) => [
     name,
