@@ -182,6 +182,24 @@ describe('an import into Brevo', () => {
     expect(standIn.processes.mostOpen).toBe(1)
   })
 
+  it('waits for that of another sync of the same connection', async () => {
+    for (const name of ['a', 'b', 'c']) {
+      stage.put(name, 1)
+    }
+    standIn.processes.looksUntilDone = 3
+    await stage.start()
+    const first = await stage.seed(IMPORT)
+    const { workspaceId, destinationConnectionId } = first
+    const second = await stage.harness.seedSync({
+      ...{ ...first.config, workspaceId, destinationConnectionId },
+      destination: { type: 'brevo', config: { baseUrl: standIn.url } },
+    })
+    const runs = await Promise.all([stage.harness.run(first), stage.harness.run(second)])
+    expect(runs.map(({ status }) => status)).toEqual(['succeeded', 'succeeded'])
+    expect(imports()).toHaveLength(4)
+    expect(standIn.processes.mostOpen).toBe(1)
+  })
+
   it('of which some rows were wrong holds them, also where its worker was stopped meanwhile', async () => {
     stage.put('a', 1)
     stage.put('b', 1)
