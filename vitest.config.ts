@@ -18,6 +18,7 @@ const SHORTENED = [
   'test/contract/store-pairs.test.ts',
   'test/e2e/api-hostile.test.ts',
   'test/e2e/api-stream-gaps.test.ts',
+  'test/engine/brevo.test.ts',
   'test/engine/interruptions.test.ts',
   'test/property/changing-source.test.ts',
 ]

@@ -48,7 +48,7 @@ export function createListSource({
     signal.throwIfAborted()
     await gate.enter([], { signal, atMostMs: 60_000 })
     const result = await client.send({
-      ...{ method: 'GET', url, headers: {}, body: '', deadlineMs: 30_000, signal },
+      ...{ method: 'GET', url, headers: {}, body: '', deadlineMs: 30_000, signal, gate },
       beforeSend: () => undefined,
     })
     signal.throwIfAborted()

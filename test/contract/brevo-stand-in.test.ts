@@ -2,6 +2,7 @@
 import { BrevoClient, BrevoError } from '@getbrevo/brevo'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { type BrevoStandIn, startBrevo } from '../support/brevo/server.ts'
+import { startScript } from '../support/processes.ts'
 
 let standIn: BrevoStandIn
 let client: BrevoClient
@@ -216,4 +217,30 @@ describe('the vendor’s client sees in the stand-in', () => {
     expect(counts).toEqual([0, 1, 2, 2, 3, 4, 4])
     expect(seen).toEqual(['no status', 'no status', 'no status', 'no JSON', 502, 'no JSON', 425])
   })
+})
+
+it('the stand-in as a process of its own works the same, and tells what it did', async () => {
+  const standing = startScript('test/support/standing-brevo.ts', {})
+  try {
+    const baseUrl = await standing.find(/listens at (\S+)/)
+    const control = await standing.find(/tells at (\S+)/)
+    const post = (path: string, body: unknown) =>
+      fetch(`${control}${path}`, { method: 'POST', body: JSON.stringify(body) })
+    await post('/settings', { looksUntilDone: null })
+    await post('/faults', [{ kind: 'resetAfterCommit' }])
+    const options = { apiKey: standIn.apiKey, baseUrl, maxRetries: 0 }
+    const { contacts } = new BrevoClient(options)
+    await expect(contacts.createContact(ada)).rejects.toThrow('fetch failed')
+    const { processId } = await contacts.importContacts({
+      ...{ fileBody: 'EMAIL\nbob@example.com\n', listIds: [2] },
+    })
+    await post(`/imports/${processId}`, {})
+    expect(await (await fetch(`${control}/oracle`)).json()).toMatchObject({
+      writes: [{ name: 'ada@example.com' }, { name: 'bob@example.com', path: 'import' }],
+      imports: [{ id: 101, status: 'completed' }],
+      mostOpenImports: 1,
+    })
+  } finally {
+    await standing.kill('SIGKILL')
+  }
 })

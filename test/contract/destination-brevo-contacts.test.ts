@@ -144,6 +144,31 @@ describe('what a value is', () => {
     expect(await problemOf({ email, attributes })).toContain(words)
   })
 
+  it.each([
+    ['01701234567', 'DE', '+491701234567'],
+    ['+49 (0)170 1234567', undefined, '+491701234567'],
+    ['0612345678', 'FR', '+33612345678'],
+    ['612345678', 'ES', '+34612345678'],
+    ['12025550123', 'US', '+12025550123'],
+    [491701234567, undefined, null],
+    ['491701234567', 'DE', null],
+    ['+49 170 1234567 ext. 5', undefined, null],
+    ['+49170', undefined, null],
+    ['tel: me', 'DE', null],
+  ])(
+    'the phone %s of %s is %s: one that can be read in two ways is read in none',
+    async (SMS, country, expected) => {
+      const options = country === undefined ? {} : { phoneCountry: country }
+      const fields = { email, attributes: { SMS } }
+      if (expected === null) {
+        expect(await problemOf(fields, options)).toContain('cannot be read as one phone number')
+      } else {
+        await sendOne(await openBrevo(standIn, options), fields)
+        expect(bodyOf().attributes).toEqual({ SMS: expected })
+      }
+    },
+  )
+
   it('null leaves the attribute as it is where the sync says so', async () => {
     const writer = await openBrevo(standIn, { onNull: 'OMIT' })
     const attributes = { FIRSTNAME: null, SMS: '', LASTNAME: 'L' }

@@ -209,6 +209,15 @@ describe('what became of an import', () => {
     expect(await lookAt(writer, jobId, records)).toEqual(unknown)
   })
 
+  it('is not believed to be forgotten where a proxy says so', async () => {
+    const records = addresses('a')
+    const jobId = await begin(records)
+    standIn.decide(({ path }) =>
+      path === `/processes/${jobId}` ? { kind: 'html', status: 404 } : { kind: 'none' },
+    )
+    expect(await lookAt(writer, jobId, records)).toEqual(unknown)
+  })
+
   it.each([
     ['the file is not there', 'http://127.0.0.1', unknown],
     [

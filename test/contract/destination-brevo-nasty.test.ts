@@ -93,7 +93,9 @@ const tests: Readonly<Record<(typeof NASTY)[number], () => Promise<void>>> = {
       expect(attributesOf(email)).toEqual({ SMS: MOBILE })
     }
     const [broken] = toOutgoing({ email, attributes: { FIRSTNAME: 'Ada', SMS: 'call me' } })
-    expect(broken && writer.describeUnsendable(broken)).toBe('attributes.SMS is no phone number.')
+    expect(broken && writer.describeUnsendable(broken)).toBe(
+      'attributes.SMS cannot be read as one phone number.',
+    )
     expect(
       (await openBrevo(standIn)).describeUnsendable({
         fields: { email, attributes: { SMS: '0170 1234567' } },

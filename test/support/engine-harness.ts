@@ -55,7 +55,7 @@ export interface EngineHarness {
   readonly bus: ReturnType<typeof createMemoryBus>
   /** A worker. It is stopped by `close` at the latest. */
   startEngine(given?: Partial<EngineOptions>): Promise<Engine>
-  seedSync(given?: Partial<SyncConfig> & { readonly workspaceId?: string }): Promise<SeededSync>
+  seedSync(given?: Parameters<typeof seedSync>[1]): Promise<SeededSync>
   enqueue(sync: SeededSync, given?: Partial<NewRun>): Promise<string>
   /** Queues a run and waits for its end. */
   run(sync: SeededSync, given?: Partial<NewRun>): Promise<EndedRun>
@@ -68,7 +68,8 @@ export interface EngineHarness {
 export function createEngineHarness(parts: {
   readonly database: Database
   readonly source: ScriptedSource
-  readonly destination: RecordingDestination
+  /** Of the type `http`, unless a sync names another. */
+  readonly destination: Pick<RecordingDestination, 'url'>
 }): EngineHarness {
   const { database, source, destination } = parts
   const logger = createRecordingLogger()

@@ -1,6 +1,6 @@
 /**
  * The stand-in for Brevo as a process of its own, so that it neither dies with the app nor takes its event loop. It
- * prints its address, with the version's path. Whoever tests asks it beside the API:
+ * prints its address, with the version's path; its key is always `xkeysib-stand-in`. Whoever tests asks it beside the API:
  *   GET  /oracle            what was done: writes in order, contacts, imports
  *   POST /faults            a list of faults for the next requests that write
  *   POST /imports/<id>      carries out an import that waits for it

@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
+import { createBrevoDestination } from '../../src/connectors/destinations/brevo/brevo-destination.ts'
 import { createHttpDestination } from '../../src/connectors/destinations/http-destination.ts'
 import { createFileSource } from '../../src/connectors/sources/file/file-source.ts'
 import { createHttpSource } from '../../src/connectors/sources/http/http-source.ts'
@@ -12,6 +13,7 @@ const file = createFileSource({ rootDirectory: '/' })
 const client = createLocalClient()
 const http = createHttpDestination({ client })
 const httpSource = createHttpSource({ client })
+const brevo = createBrevoDestination({ client })
 
 describe('docs/connectors.md', () => {
   it.each([
@@ -20,6 +22,9 @@ describe('docs/connectors.md', () => {
     ['`http` (destination)', 'config', http.connectionConfig],
     ['`http` (destination)', 'credentials', http.credentials],
     ['`http` (destination)', 'objectOptions', http.objectOptions],
+    ['`brevo` (destination)', 'config', brevo.connectionConfig],
+    ['`brevo` (destination)', 'credentials', brevo.credentials],
+    ['`brevo` (destination)', 'objectOptions', brevo.objectOptions],
   ])('lists under %s the %s, each with its default', (section, title, schema) => {
     const expected = optionsOf(schema)
     expect(expected.length).toBeGreaterThan(0)

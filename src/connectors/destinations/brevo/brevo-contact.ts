@@ -249,7 +249,7 @@ function readPhone(options: BrevoObjectOptions, name: string, value: JsonValue) 
     options.phoneCountry === undefined
       ? ' Without phoneCountry it needs its country code, such as +49.'
       : ''
-  throw new Unsendable(`attributes.${name} is no phone number.${hint}`)
+  throw new Unsendable(`attributes.${name} cannot be read as one phone number.${hint}`)
 }
 
 function readListIds(value: JsonValue | undefined): readonly number[] {

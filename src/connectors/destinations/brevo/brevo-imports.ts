@@ -3,7 +3,7 @@
  *
  * Brevo gives an import no name of ours. So one whose answer was lost cannot be found, and nothing is sent again while
  * any import of the account is open, whosever it is: ours may be among them, and would overwrite what came after it.
- * When none is, it has landed or was never begun, and the same contacts are imported again, which changes nothing.
+ * When none is, it has landed or was never begun, and the same contacts are imported again, which changes nothing (I12).
  */
 import type { Outcome } from '../../../domain/delivery.ts'
 import { isJsonObject, type JsonObject } from '../../../domain/json.ts'
