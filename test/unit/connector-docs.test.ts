@@ -3,24 +3,32 @@ import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { createHttpDestination } from '../../src/connectors/destinations/http-destination.ts'
+import { createPostgresDestination } from '../../src/connectors/destinations/postgres/postgres-destination.ts'
 import { createHttpClient } from '../../src/connectors/http-client.ts'
 import { createFileSource } from '../../src/connectors/sources/file/file-source.ts'
+import { createPostgresSource } from '../../src/connectors/sources/postgres/postgres-source.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
 
 const text = readFileSync(new URL('../../docs/connectors.md', import.meta.url), 'utf8')
 const file = createFileSource({ rootDirectory: '/' })
+const rows = createPostgresSource({ clock: systemClock })
+const table = createPostgresDestination({ clock: systemClock })
 const http = createHttpDestination({ client: createHttpClient({ clock: systemClock }) })
 
 describe('docs/connectors.md', () => {
   it.each([
-    ['streamOptions', file.streamOptions],
-    ['config', http.connectionConfig],
-    ['credentials', http.credentials],
-    ['objectOptions', http.objectOptions],
-  ])('lists the %s, each with its default', (title, schema) => {
+    ['file', 'streamOptions', file.streamOptions],
+    ['http', 'config', http.connectionConfig],
+    ['http', 'credentials', http.credentials],
+    ['http', 'objectOptions', http.objectOptions],
+    ['postgres', 'config', table.connectionConfig],
+    ['postgres', 'credentials', table.credentials],
+    ['postgres', 'streamOptions', rows.streamOptions],
+    ['postgres', 'objectOptions', table.objectOptions],
+  ])('lists for %s the %s, each with its default', (type, title, schema) => {
     const expected = optionsOf(schema)
     expect(expected.length).toBeGreaterThan(0)
-    expect(listed(title)).toEqual(expected)
+    expect(listed(type, title)).toEqual(expected)
   })
 })
 
@@ -33,9 +41,10 @@ function optionsOf(schema: z.ZodType): (readonly [string, string])[] {
   })
 }
 
-/** The rows of the first table behind the line that begins with `title`. */
-function listed(title: string): (readonly [string, string])[] {
-  const [, behind = ''] = text.split(new RegExp(`^\`${title}\`.*:$`, 'm'))
+/** The rows of the first table behind the line of the type's section that begins with `title`. */
+function listed(type: string, title: string): (readonly [string, string])[] {
+  const [, section = ''] = text.split(new RegExp(`^## \`${type}\`.*$`, 'm'))
+  const [, behind = ''] = section.split(new RegExp(`^\`${title}\`.*:$`, 'm'))
   const table = /^\|[\s\S]*?(?=\n\n)/m.exec(behind)?.[0] ?? ''
   return [...table.matchAll(/^\| `(\w+)` +\| (\S+) +\|/gm)].map(([, name = '', fallback = '']) => [
     name,
