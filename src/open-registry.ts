@@ -29,12 +29,12 @@ export function openRegistry(
     [
       createFileSource({ rootDirectory: fileRoot }),
       createHttpSource({ client, clock, openGate }),
-      createPostgresSource({ clock, connect }),
+      createPostgresSource({ clock, connect, openGate }),
     ],
     [
       createHttpDestination({ client, clock, openGate }),
       createBrevoDestination({ client, openGate }),
-      createPostgresDestination({ clock, connect }),
+      createPostgresDestination({ clock, connect, openGate }),
     ],
   )
 }

@@ -347,17 +347,23 @@ describe('a call of the postgres destination', () => {
     expect(await read(table, 'id')).toHaveLength(16)
   })
 
-  it('is over at the server before its deadline: what had to wait too long is known as not applied', async () => {
-    const standIn = await startPostgresStandIn(world())
-    const writer = await openStandIn(standIn)
-    const { release } = await standIn.hold()
-    const [outcome] = await outcomesOf(deliver(writer, outgoingRecords(1)))
-    expect(outcome).toMatchObject({ kind: 'retryable', failure: 'provider_unavailable' })
-    await release()
-    expect(await standIn.written()).toEqual([])
-    await writer.close()
-    await standIn.close()
-  })
+  it.each([
+    ['waited too long', 'Another transaction kept a row for too long (55P03).'],
+    ['took too long', 'The server did not finish the statement in time (57014).'],
+  ])(
+    'is over at the server before its deadline: what %s is known as not applied',
+    async (why, reason) => {
+      const standIn = await startPostgresStandIn(world())
+      const writer = await openStandIn(standIn)
+      await (why === 'took too long' ? standIn.stall() : standIn.hold())
+      expect(await outcomesOf(deliver(writer, outgoingRecords(1)))).toEqual([
+        { kind: 'retryable', ...unavailable, reason, retryAfterMs: null },
+      ])
+      expect(await standIn.written()).toEqual([])
+      await writer.close()
+      await standIn.close()
+    },
+  )
 
   it('is unknown when the way breaks after it was sent, and was written all the same', async () => {
     const standIn = await startPostgresStandIn(world())

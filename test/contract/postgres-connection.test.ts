@@ -8,6 +8,7 @@ import type { JsonObject } from '../../src/domain/json.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
 import { postgresSource as source } from '../support/postgres-streams.ts'
 import { usePostgresWorld } from '../support/postgres-world.ts'
+import { LOCALHOST_CERTIFICATE, startTlsFront } from '../support/tls-front.ts'
 
 const world = usePostgresWorld()
 
@@ -64,6 +65,32 @@ describe('a connection to PostgreSQL', () => {
     },
   )
 
+  it('verifies the certificate of the server, unless it is told not to', async () => {
+    const { hostname, port } = new URL(world().url)
+    const target = { host: hostname, port: Number(port) }
+    const front = await startTlsFront(target)
+    const slipping = await startTlsFront(target, 'E')
+    const at = { host: 'localhost', port: front.port }
+    const trusted = { tls: 'VERIFY', caCertificate: LOCALHOST_CERTIFICATE }
+    const wrong = (code: string) => ({
+      code: 'node_failed',
+      message: `No connection could be made to this host (${code}).`,
+    })
+    await expect(test({ ...at, ...trusted })).resolves.toBeUndefined()
+    await expect(test({ ...at, tls: 'ENCRYPT' })).resolves.toBeUndefined()
+    await expect(test({ ...at, tls: 'VERIFY' })).rejects.toMatchObject(
+      wrong('DEPTH_ZERO_SELF_SIGNED_CERT'),
+    )
+    await expect(test({ ...at, ...trusted, host: '127.0.0.1' })).rejects.toMatchObject(
+      wrong('ERR_TLS_CERT_ALTNAME_INVALID'),
+    )
+    await expect(test({ ...at, ...trusted, port: slipping.port })).rejects.toThrow(
+      'The server does not speak TLS',
+    )
+    front.close()
+    slipping.close()
+  })
+
   it.each([
     [{ host: 'a,b' }, 'host must be'],
     [{ host: '/tmp' }, 'host must be'],
@@ -71,6 +98,10 @@ describe('a connection to PostgreSQL', () => {
     [{ database: '' }, 'database must be'],
     [{ tls: 'MAYBE' }, 'tls must be'],
     [{ caCertificate: 'x' }, 'caCertificate must be'],
+    [
+      { caCertificate: LOCALHOST_CERTIFICATE, tls: 'OFF' },
+      'caCertificate must only be given with the tls mode VERIFY.',
+    ],
     [{ password: 'x' }, 'Unknown field password'],
   ])('refuses %j with the name of the field', (change, reason) => {
     const parsed = source.connectionConfig.safeParse({ host: 'db', database: 'shop', ...change })

@@ -89,6 +89,7 @@ describe('rows of a postgres source that are committed late', () => {
         expect(await readPage(reader, null, 10)).toBeNull()
         await other.unsafe(`insert into ${table} (id) values (3)`)
         await other.unsafe('commit')
+        await world().othersEnded()
         expect((await rest(reader, null)).sort()).toEqual(isLate ? ['2', '3'] : ['1', '2', '3'])
       })
     } finally {

@@ -184,6 +184,7 @@ class Stage {
     for (let index = 0; index < WRITERS; index += 1) {
       await this.#end(index, 'commit')
     }
+    await this.#world.othersEnded()
     while (await this.#read(2)) {
       // To the end.
     }

@@ -20,6 +20,8 @@ export interface PostgresStandIn {
   raise(code: string, words: string): Promise<void>
   /** From now on every statement ends its connection. */
   terminate(): Promise<void>
+  /** From now on every statement takes half a minute. */
+  stall(): Promise<void>
   /** From now on every statement waits until it is released. What it returns resolves when one waits. */
   hold(): Promise<{ seen(): Promise<void>; release(): Promise<void> }>
   close(): Promise<void>
@@ -49,6 +51,8 @@ export async function startPostgresStandIn(world: PostgresWorld): Promise<Postgr
         elsif mood.kind = 'terminate' then
           perform pg_terminate_backend(pg_backend_pid());
           perform pg_sleep(5);
+        elsif mood.kind = 'stall' then
+          perform pg_sleep(30);
         elsif mood.kind = 'hold' then
           perform pg_advisory_xact_lock(${lockKey});
         end if;
@@ -80,6 +84,7 @@ export async function startPostgresStandIn(world: PostgresWorld): Promise<Postgr
       ),
     raise: (code, words) => feel('raise', code, words),
     terminate: () => feel('terminate'),
+    stall: () => feel('stall'),
     hold: async () => {
       await hand.unsafe(`select pg_advisory_lock(${lockKey})`)
       await feel('hold')

@@ -2,6 +2,7 @@
  * Somebody else's PostgreSQL: a database of its own on the private server, with tables to read from and to write to.
  */
 import { randomBytes } from 'node:crypto'
+import { setTimeout as wait } from 'node:timers/promises'
 import postgres from 'postgres'
 import { afterAll, beforeAll, inject } from 'vitest'
 import type { OpenConnection } from '../../src/connectors/connector.ts'
@@ -9,6 +10,8 @@ import { storedPostgresConfig } from '../../src/connectors/postgres-connection.t
 import type { JsonObject } from '../../src/domain/json.ts'
 import { withDatabaseName } from './database-url.ts'
 import { openConnection } from './open-connection.ts'
+
+const LOOK_MS = 10
 
 export interface PostgresWorld {
   readonly url: string
@@ -20,6 +23,11 @@ export interface PostgresWorld {
   run(statement: string): Promise<readonly postgres.Row[]>
   /** What a connector is given, changed as the test says. */
   connect(given?: Partial<OpenConnection>): OpenConnection
+  /**
+   * Until every transaction of the server that writes now has ended. A snapshot counts those of all its databases, so
+   * one of another test holds an XID horizon back.
+   */
+  othersEnded(): Promise<void>
   /** A name that no other table of the world has. */
   nextName(): string
   drop(): Promise<void>
@@ -49,6 +57,15 @@ export async function createPostgresWorld(serverUrl: string): Promise<PostgresWo
     sql,
     run: async (statement) => await sql.unsafe(statement),
     connect: (given = {}) => openConnection({ config, credentials, ...given }),
+    othersEnded: async () => {
+      const [mark] = await sql`select pg_current_xact_id()::text as xid`
+      for (let isOver = false; !isOver; ) {
+        const [look] = await sql`
+          select pg_snapshot_xmin(pg_current_snapshot()) > ${mark?.['xid']}::text::xid8 as is_over`
+        isOver = look?.['is_over'] === true
+        await wait(isOver ? 0 : LOOK_MS)
+      }
+    },
     nextName: () => {
       made += 1
       return `t${made}`

@@ -4,8 +4,11 @@ import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { createBrevoDestination } from '../../src/connectors/destinations/brevo/brevo-destination.ts'
 import { createHttpDestination } from '../../src/connectors/destinations/http-destination.ts'
+import { createPostgresDestination } from '../../src/connectors/destinations/postgres/postgres-destination.ts'
 import { createFileSource } from '../../src/connectors/sources/file/file-source.ts'
 import { createHttpSource } from '../../src/connectors/sources/http/http-source.ts'
+import { createPostgresSource } from '../../src/connectors/sources/postgres/postgres-source.ts'
+import { systemClock } from '../../src/runtime/clock.ts'
 import { createLocalClient } from '../support/local-client.ts'
 
 const text = readFileSync(new URL('../../docs/connectors.md', import.meta.url), 'utf8')
@@ -14,6 +17,8 @@ const client = createLocalClient()
 const http = createHttpDestination({ client })
 const httpSource = createHttpSource({ client })
 const brevo = createBrevoDestination({ client })
+const rows = createPostgresSource({ clock: systemClock })
+const table = createPostgresDestination({ clock: systemClock })
 
 describe('docs/connectors.md', () => {
   it.each([
@@ -25,6 +30,10 @@ describe('docs/connectors.md', () => {
     ['`brevo` (destination)', 'config', brevo.connectionConfig],
     ['`brevo` (destination)', 'credentials', brevo.credentials],
     ['`brevo` (destination)', 'objectOptions', brevo.objectOptions],
+    ['`postgres` (source and destination)', 'config', table.connectionConfig],
+    ['`postgres` (source and destination)', 'credentials', table.credentials],
+    ['`postgres` (source and destination)', 'streamOptions', rows.streamOptions],
+    ['`postgres` (source and destination)', 'objectOptions', table.objectOptions],
   ])('lists under %s the %s, each with its default', (section, title, schema) => {
     const expected = optionsOf(schema)
     expect(expected.length).toBeGreaterThan(0)

@@ -300,7 +300,9 @@ export async function countStray(
   if (strayText === null) {
     return 0
   }
+  await session.query({ ...bounds, text: BEGIN })
   const [row] = await session.query({ ...bounds, text: strayText })
+  await session.query({ ...bounds, text: 'commit' })
   return Number(row?.[0] ?? 0)
 }
 
@@ -327,7 +329,10 @@ function readValue(form: ColumnForm, text: string | null): JsonValue | Unreadabl
   }
 }
 
-/** One snapshot for all statements of a page. */
+/**
+ * One snapshot for all statements of a page. Read-only is said each time: a function in somebody's query may change the
+ * session's default, but not the transaction that it runs in.
+ */
 const BEGIN = 'begin transaction isolation level repeatable read read only'
 
 function lengthOf(row: TextRow): number {
