@@ -18,6 +18,7 @@ const SHORTENED = [
   'test/e2e/api-hostile.test.ts',
   'test/e2e/api-stream-gaps.test.ts',
   'test/engine/interruptions.test.ts',
+  'test/property/shopify-changing-shop.test.ts',
 ]
 
 export default defineConfig(({ mode }) => ({

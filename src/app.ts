@@ -15,6 +15,7 @@ import { createHttpDestination } from './connectors/destinations/http-destinatio
 import { createHttpClient } from './connectors/http-client.ts'
 import { createRegistry } from './connectors/registry.ts'
 import { createFileSource } from './connectors/sources/file/file-source.ts'
+import { createShopifySource } from './connectors/sources/shopify/shopify-source.ts'
 import type { Bus } from './coordination/bus.ts'
 import type { Leases } from './coordination/lease.ts'
 import { createMemoryBus } from './coordination/memory/bus.ts'
@@ -199,6 +200,7 @@ async function createCommandContext(
     config.deployment.kind === 'services'
       ? config.deployment.credentialsKey
       : await keepSealingKey(config.dataDirectory, systemRandom)
+  const client = createHttpClient({ clock })
   return {
     database,
     bus: coordination.bus,
@@ -207,8 +209,11 @@ async function createCommandContext(
     ids: createIdSource(clock, systemRandom),
     random: systemRandom,
     registry: createRegistry(
-      [createFileSource({ rootDirectory: config.fileRoot })],
-      [createHttpDestination({ client: createHttpClient({ clock }) })],
+      [
+        createFileSource({ rootDirectory: config.fileRoot }),
+        createShopifySource({ client, clock, logger }),
+      ],
+      [createHttpDestination({ client })],
     ),
     sealer: createSealer(key, systemRandom),
   }
