@@ -119,6 +119,25 @@ describe('a token that a refresh token renews', () => {
     expect(shop.tokens.grants).toEqual(['refresh_token'])
   })
 
+  it('was renewed by another process while ours was on its way: that one is taken, too', async () => {
+    shop.tokens.expireAll()
+    const [, granted] = shop.tokens.grant(
+      new URLSearchParams({
+        client_id: CLIENT.clientId,
+        client_secret: CLIENT.clientSecret,
+        grant_type: 'client_credentials',
+      }),
+    )
+    const accessToken = String((granted as { readonly access_token: string }).access_token)
+    const found = [renewed]
+    const kept: KeptCredentials = {
+      find: () => Promise.resolve(found.shift() ?? { ...renewed, accessToken }),
+      replace: () => Promise.resolve(false),
+    }
+    expect((await readPage(await open(kept), null, 2))?.records).toHaveLength(2)
+    expect(shop.tokens.grants).toEqual(['client_credentials'])
+  })
+
   it('is renewed by two at once: what is stored stands for both', async () => {
     const kept = keepInMemory(renewed)
     const readers = [await open(kept), await open(kept)]

@@ -28,6 +28,9 @@ export interface ShopifyReaderOptions {
   readonly lagMs: number
 }
 
+/** A range that was read once must be read again, also when rows of later moments have come into its way. */
+const RANGE_TIMES_AS_LONG = 10
+
 /** Rows of a moment that are left when a page ends within it, and where it ended. */
 interface Ahead {
   readonly behind: Position
@@ -89,7 +92,7 @@ export class ShopifyReader implements SourceReader {
     limit: number,
     signal: AbortSignal,
   ): Promise<readonly ShopifyRow[]> {
-    const walk = this.#startWalk(behind)
+    const walk = this.#startWalk(behind, 1)
     for (let rows = limit + 1; ; ) {
       const added = await walk.step(rows, signal)
       const complete = walk.completeRows()
@@ -110,12 +113,12 @@ export class ShopifyReader implements SourceReader {
     limit: number,
     signal: AbortSignal,
   ): Promise<ReadResult> {
-    const walk = this.#startWalk(behind)
+    const walk = this.#startWalk(behind, RANGE_TIMES_AS_LONG)
     for (let rows = limit + 1; !walk.isPast(upTo); rows *= 2) {
       if (walk.isExhausted) {
         throw new ConnectorError(
           'node_failed',
-          'The range cannot be read again: too many rows have changed at one moment.',
+          'The range cannot be read again: too many rows lie in it by now.',
         )
       }
       await walk.step(rows, signal)
@@ -126,7 +129,7 @@ export class ShopifyReader implements SourceReader {
     return this.#page(behind, upTo, within)
   }
 
-  #startWalk(behind: Position): ShopifyWalk {
+  #startWalk(behind: Position, timesAsLong: number): ShopifyWalk {
     const { api, owner, apiVersion, rowsPerQuery, lagMs } = this.#options
     return new ShopifyWalk({
       api,
@@ -136,6 +139,7 @@ export class ShopifyReader implements SourceReader {
       lagMs,
       behind,
       isFromBeginning: comparePositions(behind, BEGINNING) === 0,
+      timesAsLong,
     })
   }
 
@@ -155,7 +159,7 @@ function requireSome(rows: readonly ShopifyRow[]): readonly ShopifyRow[] {
   if (rows.length === 0) {
     throw new ConnectorError(
       'node_failed',
-      'The stream cannot be read on: too many rows have changed at one moment.',
+      'The stream cannot be read on: too many rows have changed in the same second.',
     )
   }
   return rows

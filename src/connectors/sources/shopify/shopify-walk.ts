@@ -47,6 +47,8 @@ export interface WalkOptions {
   readonly behind: Position
   /** Whether `behind` is in front of every row. */
   readonly isFromBeginning: boolean
+  /** 1, or more where as much must be read as another walk has read before. */
+  readonly timesAsLong: number
 }
 
 export class ShopifyWalk {
@@ -83,7 +85,11 @@ export class ShopifyWalk {
 
   /** It is as long as one walk may get. */
   get isExhausted(): boolean {
-    return this.#queries >= MAX_QUERIES || this.#kept.size >= MAX_HELD_ROWS + this.#rowsPerQuery
+    const { timesAsLong } = this.#options
+    return (
+      this.#queries >= timesAsLong * MAX_QUERIES ||
+      this.#kept.size >= timesAsLong * MAX_HELD_ROWS + this.#rowsPerQuery
+    )
   }
 
   get keptCount(): number {
