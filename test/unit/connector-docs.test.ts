@@ -5,22 +5,28 @@ import { z } from 'zod'
 import { createHttpDestination } from '../../src/connectors/destinations/http-destination.ts'
 import { createHttpClient } from '../../src/connectors/http-client.ts'
 import { createFileSource } from '../../src/connectors/sources/file/file-source.ts'
+import { createShopifySource } from '../../src/connectors/sources/shopify/shopify-source.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
 
 const text = readFileSync(new URL('../../docs/connectors.md', import.meta.url), 'utf8')
 const file = createFileSource({ rootDirectory: '/' })
-const http = createHttpDestination({ client: createHttpClient({ clock: systemClock }) })
+const client = createHttpClient({ clock: systemClock })
+const shopify = createShopifySource({ client, clock: systemClock })
+const http = createHttpDestination({ client })
 
 describe('docs/connectors.md', () => {
   it.each([
-    ['streamOptions', file.streamOptions],
-    ['config', http.connectionConfig],
-    ['credentials', http.credentials],
-    ['objectOptions', http.objectOptions],
-  ])('lists the %s, each with its default', (title, schema) => {
+    ['file', 'streamOptions', file.streamOptions],
+    ['shopify', 'config', shopify.connectionConfig],
+    ['shopify', 'credentials', shopify.credentials],
+    ['shopify', 'streamOptions', shopify.streamOptions],
+    ['http', 'config', http.connectionConfig],
+    ['http', 'credentials', http.credentials],
+    ['http', 'objectOptions', http.objectOptions],
+  ])('lists of %s the %s, each with its default', (type, title, schema) => {
     const expected = optionsOf(schema)
     expect(expected.length).toBeGreaterThan(0)
-    expect(listed(title)).toEqual(expected)
+    expect(listed(type, title)).toEqual(expected)
   })
 })
 
@@ -33,9 +39,10 @@ function optionsOf(schema: z.ZodType): (readonly [string, string])[] {
   })
 }
 
-/** The rows of the first table behind the line that begins with `title`. */
-function listed(title: string): (readonly [string, string])[] {
-  const [, behind = ''] = text.split(new RegExp(`^\`${title}\`.*:$`, 'm'))
+/** The rows of the first table behind the line that begins with `title`, in the section of a type. */
+function listed(type: string, title: string): (readonly [string, string])[] {
+  const [, section = ''] = text.split(new RegExp(`^## \`${type}\` .*$`, 'm'))
+  const [, behind = ''] = section.split(new RegExp(`^\`${title}\`.*:$`, 'm'))
   const table = /^\|[\s\S]*?(?=\n\n)/m.exec(behind)?.[0] ?? ''
   return [...table.matchAll(/^\| `(\w+)` +\| (\S+) +\|/gm)].map(([, name = '', fallback = '']) => [
     name,

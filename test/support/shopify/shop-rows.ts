@@ -88,7 +88,10 @@ export class ShopRows {
   #catchUp(): void {
     const nowMs = this.#nowMs()
     for (const { stream, entry } of this.#late.filter(({ dueMs }) => dueMs <= nowMs)) {
-      this.#index[stream].set(entry.id, entry)
+      // What it learns late of an older change does not take it back.
+      if (entry.updatedAtMs >= (this.#index[stream].get(entry.id)?.updatedAtMs ?? 0)) {
+        this.#index[stream].set(entry.id, entry)
+      }
     }
     this.#late = this.#late.filter(({ dueMs }) => dueMs > nowMs)
   }

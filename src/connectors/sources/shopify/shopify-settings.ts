@@ -22,8 +22,8 @@ const connectionConfig = settingsObject({
     })
     .describe("The shop's domain, such as example.myshopify.com."),
   apiVersion: choiceSetting('apiVersion', API_VERSIONS)
-    .describe('The version of the Admin API; by default the newest one that is known here.')
-    .optional(),
+    .describe('The version of the Admin API.')
+    .default(API_VERSIONS[0]),
 })
 
 export type ShopifyConfig = z.infer<typeof connectionConfig>
@@ -89,24 +89,17 @@ const DEFAULT_LAG_MS = 5 * 60 * 1000
 
 const streamOptions = settingsObject({
   rowsPerQuery: countSetting('rowsPerQuery', 2, MAX_ROWS_PER_QUERY)
-    .describe('Most rows that one query asks for; by default 100.')
-    .optional(),
+    .describe('Most rows that one query asks for.')
+    .default(DEFAULT_ROWS_PER_QUERY),
   lagMs: countSetting('lagMs', 0, MAX_LAG_MS)
-    .describe('How old a change must be before it is read; by default 5 minutes.')
-    .optional(),
+    .describe('How old a change must be before it is read, in milliseconds.')
+    .default(DEFAULT_LAG_MS),
 })
 
 export const shopifyStreamOptions = streamOptions.transform(withoutUndefined)
 
-export interface ShopifyStreamOptions {
-  readonly rowsPerQuery: number
-  readonly lagMs: number
-}
+type ShopifyStreamOptions = z.infer<typeof streamOptions>
 
 export function parseStreamOptions(options: JsonObject): ShopifyStreamOptions {
-  const { rowsPerQuery, lagMs } = streamOptions.parse(options)
-  return {
-    rowsPerQuery: rowsPerQuery ?? DEFAULT_ROWS_PER_QUERY,
-    lagMs: lagMs ?? DEFAULT_LAG_MS,
-  }
+  return streamOptions.parse(options)
 }

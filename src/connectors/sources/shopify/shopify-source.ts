@@ -12,13 +12,7 @@ import { ConnectorError, type OpenConnection } from '../../connector.ts'
 import { DEFAULT_MAX_RESPONSE_BYTES, type HttpClient } from '../../http-client.ts'
 import type { OpenSource, SourceConnector, SourceReader } from '../../source.ts'
 import { ShopifyApi } from './shopify-api.ts'
-import {
-  API_VERSIONS,
-  type ApiVersion,
-  SHOP_QUERY,
-  type ShopifyStream,
-  STREAMS,
-} from './shopify-queries.ts'
+import { type ApiVersion, SHOP_QUERY, type ShopifyStream, STREAMS } from './shopify-queries.ts'
 import { ShopifyReader } from './shopify-reader.ts'
 import { fieldNames } from './shopify-records.ts'
 import {
@@ -98,7 +92,7 @@ interface OpenApi {
 }
 
 function openApi(source: ShopifySourceOptions, request: OpenConnection): OpenApi {
-  const { shop, apiVersion = API_VERSIONS[0] } = parseConfig(request.config)
+  const { shop, apiVersion } = parseConfig(request.config)
   const { client, clock, logger = null, openGate = () => FREE_GATE } = source
   const baseUrl = source.baseUrlOf?.(shop) ?? `https://${shop}`
   const url = new URL(`${baseUrl}/admin/api/${apiVersion}/graphql.json`)
