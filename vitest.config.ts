@@ -20,6 +20,7 @@ const SHORTENED = [
   'test/e2e/api-stream-gaps.test.ts',
   'test/engine/brevo.test.ts',
   'test/engine/interruptions.test.ts',
+  'test/property/shopify-changing-shop.test.ts',
   'test/property/changing-source.test.ts',
 ]
 

@@ -59,6 +59,8 @@ export interface AppParts {
   readonly clock?: Clock
   readonly logger?: Logger
   readonly faults?: FaultHook
+  /** Where the API of a Shopify shop is found; by default at its domain. */
+  readonly baseUrlOfShop?: (shop: string) => string
 }
 
 interface Coordination {
@@ -88,7 +90,10 @@ export async function startApp(config: Config, parts: AppParts = {}): Promise<Ap
     closing.push({ name: 'database', stop: () => database.close() })
     const coordination = await openCoordination(config, { clock, logger })
     closing.push({ name: 'coordination', stop: () => coordination.close() })
-    const commands = await createCommandContext(config, { database, coordination, clock, logger })
+    const commands = await createCommandContext(config, {
+      ...{ database, coordination, clock, logger },
+      baseUrlOfShop: parts.baseUrlOfShop,
+    })
     const firstToken = database.isEmbedded ? await makeFirstToken(config, commands) : null
     const workerId = commands.ids.next()
     const { sealer } = commands
@@ -196,6 +201,7 @@ async function createCommandContext(
     readonly coordination: Coordination
     readonly clock: Clock
     readonly logger: Logger
+    readonly baseUrlOfShop?: AppParts['baseUrlOfShop']
   },
 ): Promise<CommandContext> {
   const { database, coordination, clock, logger } = parts
@@ -211,7 +217,7 @@ async function createCommandContext(
     logger,
     ids: createIdSource(clock, systemRandom),
     random: systemRandom,
-    registry: openRegistry(config, { clock, openGate }),
+    registry: openRegistry(config, { clock, openGate, logger, baseUrlOfShop: parts.baseUrlOfShop }),
     sealer: createSealer(key, systemRandom, config.oldCredentialsKeys),
     outsideCalls: new OutsideCalls(clock),
   }

@@ -11,16 +11,21 @@ import { type ConnectorRegistry, createRegistry } from './connectors/registry.ts
 import { createFileSource } from './connectors/sources/file/file-source.ts'
 import { createHttpSource } from './connectors/sources/http/http-source.ts'
 import { createPostgresSource } from './connectors/sources/postgres/postgres-source.ts'
+import { createShopifySource } from './connectors/sources/shopify/shopify-source.ts'
 import type { Clock } from './runtime/clock.ts'
+import type { Logger } from './runtime/logger.ts'
 
 export interface RegistryParts {
   readonly clock: Clock
   readonly openGate: OpenGate
+  readonly logger: Logger
+  /** Where the API of a Shopify shop is found; not given: at its domain. */
+  readonly baseUrlOfShop: ((shop: string) => string) | undefined
 }
 
 export function openRegistry(
   { fileRoot, allowedPrivateRanges }: Config,
-  { clock, openGate }: RegistryParts,
+  { clock, openGate, logger, baseUrlOfShop }: RegistryParts,
 ): ConnectorRegistry {
   const guard = createAddressGuard({ allowedRanges: allowedPrivateRanges })
   const client = createHttpClient({ clock, guard })
@@ -28,6 +33,10 @@ export function openRegistry(
   return createRegistry(
     [
       createFileSource({ rootDirectory: fileRoot }),
+      createShopifySource({
+        ...{ client, clock, openGate, logger },
+        ...(baseUrlOfShop && { baseUrlOf: baseUrlOfShop }),
+      }),
       createHttpSource({ client, clock, openGate }),
       createPostgresSource({ clock, connect, openGate }),
     ],

@@ -8,6 +8,7 @@ import { createPostgresDestination } from '../../src/connectors/destinations/pos
 import { createFileSource } from '../../src/connectors/sources/file/file-source.ts'
 import { createHttpSource } from '../../src/connectors/sources/http/http-source.ts'
 import { createPostgresSource } from '../../src/connectors/sources/postgres/postgres-source.ts'
+import { createShopifySource } from '../../src/connectors/sources/shopify/shopify-source.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
 import { createLocalClient } from '../support/local-client.ts'
 
@@ -16,6 +17,7 @@ const file = createFileSource({ rootDirectory: '/' })
 const client = createLocalClient()
 const http = createHttpDestination({ client })
 const httpSource = createHttpSource({ client })
+const shopify = createShopifySource({ client, clock: systemClock })
 const brevo = createBrevoDestination({ client })
 const rows = createPostgresSource({ clock: systemClock })
 const table = createPostgresDestination({ clock: systemClock })
@@ -27,6 +29,9 @@ describe('docs/connectors.md', () => {
     ['`http` (destination)', 'config', http.connectionConfig],
     ['`http` (destination)', 'credentials', http.credentials],
     ['`http` (destination)', 'objectOptions', http.objectOptions],
+    ['`shopify` (source)', 'config', shopify.connectionConfig],
+    ['`shopify` (source)', 'credentials', shopify.credentials],
+    ['`shopify` (source)', 'streamOptions', shopify.streamOptions],
     ['`brevo` (destination)', 'config', brevo.connectionConfig],
     ['`brevo` (destination)', 'credentials', brevo.credentials],
     ['`brevo` (destination)', 'objectOptions', brevo.objectOptions],
