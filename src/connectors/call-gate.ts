@@ -27,6 +27,8 @@ export type Turn =
   | {
       readonly kind: 'wait'
       readonly waitMs: number
+      /** How long all waits for one call may last, where that is another time than such waits do. */
+      readonly patienceMs?: number
       readonly failure: Extract<FailureCode, 'provider_rate_limited' | 'provider_unavailable'>
       readonly reason: string
     }

@@ -30,7 +30,7 @@ export interface SealingUpkeepOptions {
   readonly logger: Logger
 }
 
-const INTERVAL_MS = 60_000
+const INTERVAL_MS = 5 * 60_000
 /** A row that is set aside may have 1 MiB. */
 const TEXTS_A_PORTION = 20
 const MAX_PORTIONS_A_ROUND = 500

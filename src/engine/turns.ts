@@ -14,12 +14,14 @@ export interface TurnContext {
   readonly signal: AbortSignal
 }
 
+/** For one call, all waits together; then the attempt ends, and the next one asks again. */
+const MAX_PATIENCE_MS = 10 * 60_000
 /**
- * For one call, all waits together; then the attempt ends, and the next one asks again. A turn comes sooner or later; who
- * waits for a host that is dead holds a slot that others can use, and is not waited with for longer than a single wait.
+ * A turn comes sooner or later; who waits for a host that is dead holds a slot that others can use, and is not waited
+ * with for longer than a single wait, unless the writer knows better.
  */
-const MAX_WAITS_MS = {
-  provider_rate_limited: 10 * 60_000,
+const PATIENCE_MS = {
+  provider_rate_limited: MAX_PATIENCE_MS,
   provider_unavailable: MAX_WAIT_INSIDE_ATTEMPT_MS,
 } as const
 
@@ -35,9 +37,10 @@ export async function waitForTurn(
     if (turn.kind === 'go') {
       return
     }
-    const { waitMs, reason } = turn
+    const { waitMs, reason, patienceMs = PATIENCE_MS[turn.failure] } = turn
     const togetherMs = clock.monotonicMs() - beganAtMs + waitMs
-    if (waitMs > MAX_WAIT_INSIDE_ATTEMPT_MS || togetherMs > MAX_WAITS_MS[turn.failure]) {
+    const mostMs = Math.min(patienceMs, MAX_PATIENCE_MS)
+    if (waitMs > MAX_WAIT_INSIDE_ATTEMPT_MS || togetherMs > mostMs) {
       throw failAttempt(failure(turn.failure, { step: 'writing', detail: reason }), waitMs)
     }
     await clock.sleep(waitMs, signal)

@@ -8,6 +8,7 @@
  *   CHAOS_BLOCK  with a third part, milliseconds: nothing else runs in this process for so long
  *   CHAOS_HOLD   with a third part, a path: nothing else runs in this process until that file is there
  *   CHAOS_HURRY  milliseconds, without a point: a wait that would be longer lasts so long
+ *   CHAOS_SHOP   the address of the stand-in shop, where every shop is found
  * Each is told on stdout before it happens, as `chaos <mode> <point> <epoch milliseconds>`.
  */
 import { existsSync, writeSync } from 'node:fs'

@@ -12,7 +12,8 @@ import { withCommandContext } from '../../src/app.ts'
 import { type ApiClient, createApiClient } from '../../src/client/api-client.ts'
 import { createWorkspace } from '../../src/commands/create-workspace.ts'
 import { readConfig } from '../../src/config.ts'
-import { startAppProcess } from '../support/processes.ts'
+import { type StartedProcess, startAppProcess } from '../support/processes.ts'
+import { findBuilt } from '../support/programs.ts'
 import { startPostgres, startRedis, type TestService } from '../support/services.ts'
 
 export const SETTINGS = ['fast', 'default'] as const
@@ -39,8 +40,8 @@ export interface Servers {
   readonly sql: postgres.Sql
   /** Where the file source reads. */
   readonly directory: string
-  /** One a workspace. */
-  readonly clients: readonly ApiClient[]
+  /** Starts an API process, once, and returns a client a workspace. */
+  openApi(environment?: Readonly<Record<string, string>>): Promise<readonly ApiClient[]>
   close(): Promise<void>
 }
 
@@ -62,16 +63,25 @@ export async function openServers(settings: Settings, workspaces: number): Promi
     ...ENVIRONMENTS[settings],
   }
   const tokens = await makeWorkspaces(environment, directory, workspaces)
-  const api = await startAppProcess({ ...environment, ROLE: 'api', LOG_LEVEL: 'error' })
+  let api: StartedProcess | null = null
+  const closeApi = async () => await api?.kill('SIGKILL')
   return {
     environment: { ...environment, ROLE: 'worker' },
     postgres: server,
     redis,
     sql,
     directory,
-    clients: tokens.map((token) => createApiClient({ address: api.address, token })),
+    openApi: async (given = {}) => {
+      const own = { ROLE: 'api', LOG_LEVEL: 'error' }
+      const started = await startAppProcess(
+        { ...environment, ...given, ...own },
+        findBuilt('test/chaos/entry.ts'),
+      )
+      api = started
+      return tokens.map((token) => createApiClient({ address: started.address, token }))
+    },
     close: async () => {
-      await api.kill('SIGKILL')
+      await closeApi()
       await sql.end({ timeout: 5 })
       await Promise.all([server.stop(), redis.stop()])
       await rm(directory, { recursive: true, force: true })

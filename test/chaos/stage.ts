@@ -83,12 +83,14 @@ export async function openStage(options: {
 }): Promise<Stage> {
   const { settings, chance } = options
   const servers = await openServers(settings, WORKSPACES)
+  const clients = await servers.openApi()
   const honouring = await startRecordingDestination({ honoursKeys: true, keepsRequests: false })
   const forgetful = await startRecordingDestination({ honoursKeys: false, keepsRequests: false })
   honouring.imports.takesMs = IMPORT_MS
   forgetful.imports.takesMs = IMPORT_MS
   const play = new Play({
     ...servers,
+    clients,
     destinations: { IDEMPOTENT: honouring, LOOKUP: forgetful, NONE: forgetful },
     chance,
   })

@@ -303,7 +303,7 @@ describe.runIf(DATABASE_KINDS.includes('postgresql'))('a database that goes away
 
 /** What the worker asks for beside its attempts, and how it claims and ends runs. */
 const OF_OTHERS =
-  /^(workers|stopWishes|partitions|schedules|runEnds)\.|^runs\.claimRuns$|^(quarantine\.forgetEnded|commandKeys\.forgetCommandKeys|endedPages\.forgetEndedPages)$/
+  /^(workers|stopWishes|partitions|schedules|runEnds|sealedTexts)\.|^runs\.claimRuns$|^(quarantine\.forgetEnded|commandKeys\.forgetCommandKeys|endedPages\.forgetEndedPages)$/
 const GONE = 'The database of this installation was out of reach (CONNECTION_CLOSED).'
 const cutCalls = (kind: string, calls: readonly number[]) =>
   inject('isExhaustive') || kind === PAGE_BY_PAGE ? calls : calls.slice(-1)

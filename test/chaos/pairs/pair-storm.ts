@@ -69,7 +69,11 @@ export async function raisePairStorm(options: PairStormOptions): Promise<PairFig
     const chance = options.chance.fork()
     const pair = await options.open({ chance, directory: servers.directory, openPostgres })
     try {
-      return await new PairStorm(options, servers, pair).run()
+      const [client] = await servers.openApi(pair.environment)
+      if (!client) {
+        throw new Error('There is no workspace.')
+      }
+      return await new PairStorm(options, { servers, pair, client }).run()
     } finally {
       await pair.source.close()
       await pair.destination.close()
@@ -90,14 +94,14 @@ class PairStorm {
   readonly #newest = new Map<number, number>()
   #versions = 0
 
-  constructor(options: PairStormOptions, servers: Servers, pair: Pair) {
+  constructor(
+    options: PairStormOptions,
+    parts: { readonly servers: Servers; readonly pair: Pair; readonly client: ApiClient },
+  ) {
+    const { servers, pair, client } = parts
     this.#options = options
     this.#servers = servers
     this.#pair = pair
-    const [client] = servers.clients
-    if (!client) {
-      throw new Error('There is no workspace.')
-    }
     this.#client = client
     this.#fleet = new Fleet({
       sql: servers.sql,

@@ -4,6 +4,7 @@ import { openFileEnd } from './file-source.ts'
 import { type DeliveryClass, openHttpEnd } from './http-destination.ts'
 import type { Pair, PairDestination, PairSource, PairSurroundings } from './pair.ts'
 import { openPostgresDestination, openPostgresSource } from './postgres-ends.ts'
+import { openShopifyEnd } from './shopify-source.ts'
 
 type OpenPair = (surroundings: PairSurroundings) => Promise<Pair>
 
@@ -12,13 +13,20 @@ export const PAIRS: Readonly<Record<string, OpenPair>> = {
   'postgres-http-lookup': (around) => postgresToHttp(around, 'LOOKUP'),
   'postgres-http-none': (around) => postgresToHttp(around, 'NONE'),
   'file-postgres': (around) => pairOf(openFileEnd(around), openPostgresDestination(around)),
-  'file-brevo-record': (around) => pairOf(openFileEnd(around), openBrevoEnd(around, 'RECORD')),
-  'file-brevo-import': (around) =>
-    pairOf(openFileEnd(around), openBrevoEnd(around, 'IMPORT'), IMPORTED),
+  'shopify-brevo-record': (around) => shopifyToBrevo(around, 'RECORD'),
+  'shopify-brevo-import': (around) => shopifyToBrevo(around, 'IMPORT'),
 }
 
 /** Brevo may be asked for an import once a minute. */
-const IMPORTED = { hasImports: true, environment: { CHAOS_HURRY: '300' } }
+const HURRY = { CHAOS_HURRY: '300' }
+
+async function shopifyToBrevo(around: PairSurroundings, path: 'RECORD' | 'IMPORT'): Promise<Pair> {
+  const { source, environment } = await openShopifyEnd()
+  return await pairOf(Promise.resolve(source), openBrevoEnd(around, path), {
+    hasImports: path === 'IMPORT',
+    environment: path === 'IMPORT' ? { ...environment, ...HURRY } : environment,
+  })
+}
 
 const postgresToHttp = (around: PairSurroundings, deliveryClass: DeliveryClass) =>
   pairOf(openPostgresSource(around), openHttpEnd(around, deliveryClass))

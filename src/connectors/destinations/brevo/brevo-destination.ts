@@ -71,6 +71,8 @@ const MAX_RECORD_BYTES = 256 * 1024
 const SETTLING_MS = { RECORD: 30_000, IMPORT: 60_000 } as const
 /** Longest that a turn is waited for at a time, in milliseconds. */
 const MAX_TURN_WAIT_MS = 60_000
+/** How long the imports of others are waited for, in milliseconds. */
+const IMPORT_PATIENCE_MS = 10 * 60_000
 
 export function createBrevoDestination({
   client,
@@ -196,15 +198,19 @@ class BrevoWriter implements DestinationWriter {
       ...{ path: PROCESS_LIST_PATH, signal: this.#signal, deadlineMs: TEST_DEADLINE_MS },
     })
     const open = readOpenImports(reply)
-    const waitMs = MAX_TURN_WAIT_MS
+    const waits = {
+      kind: 'wait',
+      waitMs: MAX_TURN_WAIT_MS,
+      patienceMs: IMPORT_PATIENCE_MS,
+    } as const
     if (!('kind' in open)) {
       return open.length === 0
         ? { kind: 'go' }
-        : { kind: 'wait', waitMs, failure: 'provider_unavailable', reason: describeOpen(open) }
+        : { ...waits, failure: 'provider_unavailable', reason: describeOpen(open) }
     }
     // What no waiting mends is told by the call itself.
     return open.failure === 'provider_unavailable' || open.failure === 'provider_rate_limited'
-      ? { kind: 'wait', waitMs, failure: open.failure, reason: open.reason }
+      ? { ...waits, failure: open.failure, reason: open.reason }
       : { kind: 'go' }
   }
 
