@@ -13,6 +13,7 @@ import type { CommandContext } from './commands/context.ts'
 import { ensureFirstToken } from './commands/ensure-first-token.ts'
 import { OutsideCalls } from './commands/outside-calls.ts'
 import type { Config } from './config.ts'
+import type { OpenGate } from './connectors/call-gate.ts'
 import type { Bus } from './coordination/bus.ts'
 import type { Leases } from './coordination/lease.ts'
 import type { Limiter } from './coordination/limiter.ts'
@@ -61,6 +62,8 @@ export interface AppParts {
   readonly faults?: FaultHook
   /** Where the API of a Shopify shop is found; by default at its domain. */
   readonly baseUrlOfShop?: (shop: string) => string
+  /** What holds calls of connectors up; by default their rates and circuits. */
+  readonly openGate?: OpenGate
 }
 
 interface Coordination {
@@ -93,6 +96,7 @@ export async function startApp(config: Config, parts: AppParts = {}): Promise<Ap
     const commands = await createCommandContext(config, {
       ...{ database, coordination, clock, logger },
       baseUrlOfShop: parts.baseUrlOfShop,
+      openGate: parts.openGate,
     })
     const firstToken = database.isEmbedded ? await makeFirstToken(config, commands) : null
     const workerId = commands.ids.next()
@@ -202,6 +206,7 @@ async function createCommandContext(
     readonly clock: Clock
     readonly logger: Logger
     readonly baseUrlOfShop?: AppParts['baseUrlOfShop']
+    readonly openGate?: AppParts['openGate']
   },
 ): Promise<CommandContext> {
   const { database, coordination, clock, logger } = parts
@@ -209,7 +214,8 @@ async function createCommandContext(
     config.deployment.kind === 'services'
       ? config.deployment.credentialsKey
       : await keepSealingKey(config.dataDirectory, systemRandom)
-  const openGate = createOpenGate({ limiter: coordination.limiter, clock, random: systemRandom })
+  const openGate =
+    parts.openGate ?? createOpenGate({ limiter: coordination.limiter, clock, random: systemRandom })
   return {
     database,
     bus: coordination.bus,

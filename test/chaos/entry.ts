@@ -8,12 +8,14 @@
  *   CHAOS_BLOCK  with a third part, milliseconds: nothing else runs in this process for so long
  *   CHAOS_HOLD   with a third part, a path: nothing else runs in this process until that file is there
  *   CHAOS_HURRY  milliseconds, without a point: a wait that would be longer lasts so long
+ *   CHAOS_FREE   nothing holds a call up, whatever its rate
  *   CHAOS_SHOP   the address of the stand-in shop, where every shop is found
  * Each is told on stdout before it happens, as `chaos <mode> <point> <epoch milliseconds>`.
  */
 import { existsSync, writeSync } from 'node:fs'
 import { startApp } from '../../src/app.ts'
 import { readConfig } from '../../src/config.ts'
+import { FREE_GATE } from '../../src/connectors/call-gate.ts'
 import { FAULT_POINTS, type FaultHook, type FaultPoint } from '../../src/engine/fault-points.ts'
 import { type Clock, systemClock } from '../../src/runtime/clock.ts'
 
@@ -79,9 +81,12 @@ function createClock(): Clock {
   return { ...systemClock, sleep }
 }
 
+const shop = process.env['CHAOS_SHOP']
 const app = await startApp(readConfig(process.env), {
   faults: createFaults(),
   clock: createClock(),
+  ...(process.env['CHAOS_FREE'] ? { openGate: () => FREE_GATE } : {}),
+  ...(shop === undefined ? {} : { baseUrlOfShop: () => shop }),
 })
 process.stdout.write(`tajo-sync serves ${app.address}/health\n`)
 process.once('SIGTERM', () => void app.stop().then(() => process.exit(0)))

@@ -10,7 +10,7 @@ import { PAIRS } from './pairs.ts'
 
 const SEED = Number(process.env['CHAOS_SEED'] ?? randomInt(1, 1_000_000))
 const IS_WHOLE = inject('isExhaustive')
-const KILLS = IS_WHOLE ? 25 : 3
+const KILLS = IS_WHOLE ? 25 : 2
 const TIMEOUT_MS = 600_000
 
 describe.runIf(inject('postgresUrl') !== null)(`pairs with seed ${SEED}`, () => {
