@@ -76,7 +76,7 @@ function createFaults(): FaultHook {
 }
 
 function createClock(): Clock {
-  const hurryMs = Number(process.env['CHAOS_HURRY'] ?? Number.POSITIVE_INFINITY)
+  const hurryMs = Number(process.env['CHAOS_HURRY'] || Number.POSITIVE_INFINITY)
   const sleep: Clock['sleep'] = (ms, signal) => systemClock.sleep(Math.min(ms, hurryMs), signal)
   return { ...systemClock, sleep }
 }

@@ -69,7 +69,8 @@ export async function raisePairStorm(options: PairStormOptions): Promise<PairFig
     const chance = options.chance.fork()
     const pair = await options.open({ chance, directory: servers.directory, openPostgres })
     try {
-      const [client] = await servers.openApi(pair.environment)
+      // Whoever asks the API waits as long as ever.
+      const [client] = await servers.openApi({ ...pair.environment, CHAOS_HURRY: '' })
       if (!client) {
         throw new Error('There is no workspace.')
       }
