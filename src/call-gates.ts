@@ -2,7 +2,8 @@
  * The gates that connectors are given: what the limiter of all processes says, in the connectors' words.
  *
  * Stands here because neither of the two rooms may know the other. Invariants: a gate only ever delays; it waits by
- * the clock, for a bounded time and until its signal; a bucket is its connection's, a circuit its host's.
+ * the clock, for a bounded time and until its signal; a bucket is its connection's, a circuit its
+ * connection's with one host.
  */
 import type { Bucket, CallGate, OpenGate, Turn } from './connectors/call-gate.ts'
 import { ConnectorError } from './connectors/connector.ts'
@@ -25,13 +26,15 @@ export function createOpenGate({ limiter, clock, random }: OpenGateOptions): Ope
       capacity: bucket.capacity,
       refillPerSecond: bucket.refillPerSecond,
     })
+    // Of this connection alone: whoever names a host as his own must not close it to others.
+    const circuit = `${connectionId}@${host}`
     // That a call was answered says something only where one has died; else it would be told with every call.
     let isSuspect = true
     const take: CallGate['take'] = async (tolls) => {
       const names = new Set(tolls.map(({ bucket }) => bucket.name))
       assert(names.size === tolls.length, 'The tolls of a call are of different buckets.')
       const asked = tolls.map(({ bucket, tokens }) => ({ bucket: limited(bucket), tokens }))
-      const passage = await limiter.pass(host, asked)
+      const passage = await limiter.pass(circuit, asked)
       isSuspect ||= passage.kind === 'wait' || passage.isSuspect
       return passage.kind === 'go' ? { kind: 'go' } : toWait(passage, host, drawChance(random))
     }
@@ -66,7 +69,7 @@ export function createOpenGate({ limiter, clock, random }: OpenGateOptions): Ope
       note: async (went) => {
         if (went === 'dead' || isSuspect) {
           isSuspect = went === 'dead'
-          await limiter.note(host, went)
+          await limiter.note(circuit, went)
         }
       },
     }

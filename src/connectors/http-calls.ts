@@ -9,11 +9,14 @@ import { ConnectorError, type OpenConnection } from './connector.ts'
 import { classifyResult, classifyStatus } from './http-answer.ts'
 import type { HttpClient, HttpRequest, HttpResult } from './http-client.ts'
 import { httpConnectionConfig, makeHeaders } from './http-connection.ts'
+import { isWebPage } from './web-page.ts'
 
 /** A question is not reserved: it may wait, but not for longer than a call of an attempt does. */
 const MAX_QUESTION_WAIT_MS = 60_000
 /** A person waits for it. */
 const TEST_DEADLINE_MS = 10_000
+/** What APIs answer at their base, where there is nothing to get. */
+const NOTHING_THERE: ReadonlySet<number> = new Set([404, 405, 406, 410, 415])
 /** Statuses with which an API says that it did not take a call, and when it will. */
 const PAUSED: ReadonlySet<number> = new Set([425, 429, 503])
 /** Up to so many calls a second are spread evenly. */
@@ -26,8 +29,10 @@ const NO_RATE: Bucket = { name: 'calls', capacity: 1, refillPerSecond: 1 }
 export interface HttpCalls {
   /** Takes what one call costs, or says how long to wait first. */
   takeTurn(): Promise<Turn>
-  /** A call whose turn was taken, or one that a person waits for. */
+  /** A call whose turn was taken. */
   send(request: HttpRequest): Promise<HttpResult>
+  /** One that a person waits for: it takes no turn, and that nobody answers it is held against nobody. */
+  probe(request: HttpRequest): Promise<HttpResult>
   /** A question: waits for its turn. Rejects with ConnectorError where that takes too long, and as the client does. */
   ask(request: HttpRequest): Promise<HttpResult>
 }
@@ -48,6 +53,13 @@ export function createHttpCalls(
   return {
     takeTurn: () => gate.take([toll]),
     send,
+    probe: async (request) => {
+      const result = await client.send(request)
+      if (result.kind === 'response' && !isWebPage(result) && result.status < 500) {
+        await gate.note('answered')
+      }
+      return result
+    },
     ask: async (request) => {
       await gate.enter([toll], { signal: request.signal, atMostMs: MAX_QUESTION_WAIT_MS })
       return await send(request)
@@ -80,12 +92,13 @@ async function keepPause(gate: CallGate, bucket: Bucket, result: HttpResult): Pr
 }
 
 /**
- * Any answer shows that the address and the credentials are good, but one that refuses access. A person waits for it, so
- * it does not wait for its turn; a host that was dead and answers now is believed at once.
+ * Whether the address and the credentials are good: an API that answers, and refuses neither access nor the call for
+ * now. That there is nothing to get at its base says nothing. It does not wait for its turn, as a person waits for it; a
+ * host that was dead and answers now is believed at once.
  */
 export async function testHttpConnection(calls: HttpCalls, request: OpenConnection): Promise<void> {
   const url = new URL(httpConnectionConfig.parse(request.config).baseUrl)
-  const result = await calls.send({
+  const result = await calls.probe({
     method: 'GET',
     url,
     headers: makeHeaders(request.credentials),
@@ -98,9 +111,13 @@ export async function testHttpConnection(calls: HttpCalls, request: OpenConnecti
     const { failure, reason } = classifyResult(result)
     throw new ConnectorError(failure, reason)
   }
+  if (NOTHING_THERE.has(result.status) && !isWebPage(result)) {
+    return
+  }
   const endpoint = `GET ${url.pathname}`
-  const verdict = classifyStatus(result, { endpoint, isIdempotent: true })
-  if (verdict.kind === 'retryable' && verdict.failure === 'connection_unauthorized') {
+  const speaker = 'The other system'
+  const verdict = classifyStatus(result, { endpoint, isIdempotent: true, speaker })
+  if (verdict.kind === 'retryable' || verdict.kind === 'unknown') {
     throw new ConnectorError(verdict.failure, verdict.reason)
   }
 }

@@ -122,8 +122,14 @@ async function clearRefusals(
 ): Promise<void> {
   const passed = ends ? [ends.from, ...(hasDestinationAnswered ? [ends.to] : [])] : []
   for (const connection of passed.filter(({ refusedAt }) => refusedAt !== null)) {
-    if (await clearRefusal(database, connection)) {
-      logger.info('connection.let_in', { connectionId: connection.id, runId: holder.runId })
+    const which = { connectionId: connection.id, runId: holder.runId }
+    try {
+      if (await clearRefusal(database, connection)) {
+        logger.info('connection.let_in', which)
+      }
+    } catch (error) {
+      // The run has ended: it must not be ended a second time for this.
+      logger.warn('connection.not_let_in', which, error)
     }
   }
 }

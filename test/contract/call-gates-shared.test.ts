@@ -134,6 +134,7 @@ describe.runIf(HAS_REDIS)('the rate of a connection, 10 calls a second', () => {
 
 describe.runIf(HAS_REDIS)('a vendor that is dead for five minutes, and eight workers', () => {
   const MINUTES = 5
+  const connectionId = newId()
   /** As many calls as a run has under way, each tried as often as an attempt does. */
   const CALLS_AT_ONCE = 8
   const TRIES = 4
@@ -151,7 +152,7 @@ describe.runIf(HAS_REDIS)('a vendor that is dead for five minutes, and eight wor
   const openWorkers = (gateOf: (limiter: Limiter) => OpenGate) =>
     Promise.all(
       [...rigs, ...rigs].map(({ limiter }) =>
-        openWriter(gateOf(limiter), standIn.url, { connectionId: newId() }),
+        openWriter(gateOf(limiter), standIn.url, { connectionId }),
       ),
     )
   /** One attempt of every worker. Returns how many calls the vendor got. */
@@ -175,7 +176,7 @@ describe.runIf(HAS_REDIS)('a vendor that is dead for five minutes, and eight wor
     )
     return standIn.requests.length - before
   }
-  const passMinute = () => rigs[0]?.pass(new URL(standIn.url).host, 60_000)
+  const passMinute = () => rigs[0]?.pass(`${connectionId}@${new URL(standIn.url).host}`, 60_000)
 
   it('cost one call a minute once it is known to be dead, and none is held up once it answers', async () => {
     standIn.always({ kind: 'reset' })

@@ -31,6 +31,9 @@ beforeEach(() => {
   limiter = createMemoryLimiter(clock)
 })
 
+/** Nobody listens there. */
+const UNREACHABLE = 'http://127.0.0.1:1'
+
 function open(connectionId = 'one', host = 'api.example.com'): CallGate {
   return createOpenGate({ limiter, clock, random: systemRandom })({ connectionId, host })
 }
@@ -63,12 +66,13 @@ describe('a gate', () => {
     })
   })
 
-  it('shares its buckets with its connection and its circuit with its host, and with nobody else', async () => {
+  it('shares its buckets with its connection, its circuit with its connection to one host, and with nobody else', async () => {
     await open('one').take([{ bucket: CALLS, tokens: 2 }])
     expect(await open('one', 'eu.example.com').take(ONE)).toMatchObject({ kind: 'wait' })
     expect(await open('two').take(ONE)).toEqual({ kind: 'go' })
     await kill(open('one'))
-    expect(await open('two').take([])).toMatchObject({ kind: 'wait' })
+    expect(await open('one').take([])).toMatchObject({ kind: 'wait' })
+    expect(await open('two').take([])).toEqual({ kind: 'go' })
     expect(await open('one', 'eu.example.com').take([])).toEqual({ kind: 'go' })
   })
 
@@ -139,7 +143,7 @@ describe('a gate', () => {
         return note(host, went)
       },
     }
-    const [gate, other] = [open('one'), open('two')]
+    const [gate, other] = [open('one'), open('one')]
     for (let calls = 0; calls < 5; calls += 1) {
       await gate.take([])
       await gate.note('answered')
@@ -328,8 +332,17 @@ describe('an http destination', () => {
       kind: 'wait',
       failure: 'provider_unavailable',
     })
-    const connection = openConnection({ config: { baseUrl: standIn.url } })
+    const connection = openConnection({ connectionId: 'one', config: { baseUrl: standIn.url } })
     await connector().testConnection(connection)
+    expect(await writer.takeTurn(1)).toEqual({ kind: 'go' })
+  })
+
+  it('is held up by no test of it, however many died', async () => {
+    const nowhere = openConnection({ connectionId: 'one', config: { baseUrl: UNREACHABLE } })
+    for (let tests = 0; tests < DEAD_CALLS_IN_A_ROW; tests += 1) {
+      await expect(connector().testConnection(nowhere)).rejects.toThrow()
+    }
+    const writer = await openWriter({ config: { baseUrl: UNREACHABLE } })
     expect(await writer.takeTurn(1)).toEqual({ kind: 'go' })
   })
 })
