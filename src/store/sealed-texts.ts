@@ -114,10 +114,10 @@ export async function hasDigests(db: Handle, keyIds: readonly string[]): Promise
   return row?.has ?? false
 }
 
-/** Longer than a worker that lives is silent. */
+/** Longer than a process that lives is silent. */
 const SILENT_FOR = '1 minute'
 
-/** Whether another worker lives that seals with another key: it may not even know this one. */
+/** Whether another process lives that seals with another key: it may not even know this one. */
 export async function hasOtherSealers(db: Handle, keyId: string): Promise<boolean> {
   const [row] = await db.rows<{ has: boolean }>(sql`/* sealedTexts.hasOtherSealers */
     select exists (

@@ -1,4 +1,5 @@
 /** The key that seals is changed while the syncs go on: everything moves to the new one, and nothing is lost on the way. */
+import { randomUUID } from 'node:crypto'
 import { sql } from 'drizzle-orm'
 import { describe, expect, it } from 'vitest'
 import { readConfig } from '../../src/config.ts'
@@ -15,6 +16,7 @@ import {
   replaceSealedText,
   type SealedText,
 } from '../../src/store/sealed-texts.ts'
+import { markStopped, registerWorker } from '../../src/store/workers.ts'
 import { ENGINE_DATABASE_KINDS, useDatabase } from '../support/databases.ts'
 import { ENGINE_SETTINGS } from '../support/engine-harness.ts'
 import { holdOpen, waitUntilBlocked } from '../support/held-open.ts'
@@ -120,6 +122,27 @@ describe.each(ENGINE_DATABASE_KINDS)('a sealing key that is changed, on %s,', (k
     await stage().harness.close()
     await upkeep().runOnce()
     expect(await textsOf(OLD)).toEqual([])
+  })
+
+  it('is needed while any process lives that seals with it, although no text is left', async () => {
+    await forget()
+    await database().rows(sql`update worker set stopped_at = coalesce(stopped_at, now())`)
+    const id = randomUUID()
+    await registerWorker(database(), { id, host: 'a', pid: 1, sealingKeyId: OLD.keyId })
+    const upkept = upkeep()
+    const told = () => stage().harness.logger.events.map(({ event }) => event)
+    await upkept.runOnce()
+    expect(await askHealth(NEW)).toMatchObject({
+      isHealthy: true,
+      detail: expect.stringMatching(/another process lives .+: finish the restart/),
+    })
+    expect(told()).not.toContain('sealing.old_keys_unused')
+    await markStopped(database(), id)
+    await upkept.runOnce()
+    expect(await askHealth(NEW)).toMatchObject({
+      detail: expect.stringContaining('CREDENTIALS_OLD_KEYS can be emptied'),
+    })
+    expect(told()).toContain('sealing.old_keys_unused')
   })
 
   it('is told of plainly by a process that does not have it, and no run is lost', async () => {
