@@ -8,6 +8,7 @@ import { createHealth } from '../../src/health.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
 import { systemRandom } from '../../src/runtime/random.ts'
 import { createSealer, type Sealer } from '../../src/runtime/seal.ts'
+import { deleteCommandKey, insertCommandKey } from '../../src/store/command-keys.ts'
 import { findConnections, markConnected } from '../../src/store/connections.ts'
 import { keepCredentials } from '../../src/store/kept-credentials.ts'
 import {
@@ -19,6 +20,7 @@ import {
 import { markStopped, registerWorker } from '../../src/store/workers.ts'
 import { ENGINE_DATABASE_KINDS, useDatabase } from '../support/databases.ts'
 import { ENGINE_SETTINGS } from '../support/engine-harness.ts'
+import { makeWorkspace } from '../support/factories.ts'
 import { holdOpen, waitUntilBlocked } from '../support/held-open.ts'
 import { useQuarantineStage } from '../support/quarantine-stage.ts'
 import type { SeededSync } from '../support/store-seed.ts'
@@ -144,6 +146,28 @@ describe.each(ENGINE_DATABASE_KINDS)('a sealing key that is changed, on %s,', (k
     })
     expect(told()).toContain('sealing.old_keys_unused')
   })
+
+  it.each([null, OLD.keyId])(
+    'is needed while a request lies under its client key that was digested with %s',
+    async (digestKeyId) => {
+      await forget()
+      await database().rows(sql`update worker set stopped_at = coalesce(stopped_at, now())`)
+      const { workspaceId } = await makeWorkspace(database())
+      const request = { workspaceId, clientKey: 'the key', command: 'runSync', inputDigest: 'd' }
+      await insertCommandKey(database(), { ...request, digestKeyId: OLD.keyId })
+      await database().rows(sql`
+        update command_key set digest_key_id = ${digestKeyId}::text where workspace_id = ${workspaceId}`)
+      expect(await askHealth(NEW)).toMatchObject({
+        detail: expect.stringContaining('are found by one still'),
+      })
+      // A process that has no old key says nothing of them.
+      expect(await askHealth(NEW_ALONE)).toMatchObject({ isHealthy: true, detail: null })
+      await deleteCommandKey(database(), request)
+      expect(await askHealth(NEW)).toMatchObject({
+        detail: expect.stringContaining('CREDENTIALS_OLD_KEYS can be emptied'),
+      })
+    },
+  )
 
   it('is told of plainly by a process that does not have it, and no run is lost', async () => {
     await forget()
