@@ -3,7 +3,7 @@
  * reverse.
  *
  * Invariants: what was opened is closed, also when a later part fails to start, or to stop. The server is
- * the first service to start and the last to stop: nothing is claimed on a port that is taken, and a
+ * the first service to start and the last to stop (but for the row that tells of its key): nothing is claimed on a port that is taken, and a
  * process that drains still answers. It says at once that it is not ready, so that whoever comes back
  * goes elsewhere.
  */
@@ -26,6 +26,7 @@ import type { RequestLimit, RequestLimitSettings } from './coordination/request-
 import { scrub } from './domain/scrub.ts'
 import { Engine } from './engine/engine.ts'
 import { type FaultHook, noFaults } from './engine/fault-points.ts'
+import { Heartbeat } from './engine/heartbeat.ts'
 import { KEEP_ALIVE_MS } from './graphql/context.ts'
 import { createHealth } from './health.ts'
 import { createHttpServer } from './http/server.ts'
@@ -131,7 +132,10 @@ export async function startApp(config: Config, parts: AppParts = {}): Promise<Ap
     const alertSender = new AlertSender({ ...commands, channels, pollMs: config.alerts.pollMs })
     const clocks = new ClockWatch({ database, clock, logger })
     const watchmen = [...createWatchmen(config, commands), alertSender]
-    const services: readonly Service[] = [server, clocks, ...works, ...watchmen]
+    const services: readonly Service[] = [
+      ...(config.role === 'worker' ? [] : [createPresence(config, commands)]),
+      ...[server, clocks, ...works, ...watchmen],
+    ]
     for (const service of services) {
       closing.push(service)
       await service.start()
@@ -281,6 +285,21 @@ function createEngine(
       retry: { firstBackoffMs: config.firstBackoffMs, backoffFactor: config.backoffFactor },
       breaker: breakerOf(config),
     },
+  })
+}
+
+/**
+ * A row of the API's own, from before its first request to after its last: it seals what people connect, also where no
+ * worker runs beside it, or does not run any more.
+ */
+function createPresence(config: Config, commands: CommandContext): Service {
+  return new Heartbeat({
+    ...commands,
+    workerId: commands.ids.next(),
+    host: hostname(),
+    pid: process.pid,
+    intervalMs: config.heartbeatMs,
+    trustMs: config.heartbeatTrustMs,
   })
 }
 

@@ -7,7 +7,12 @@ import { type Clock, instantAt } from './runtime/clock.ts'
 import type { Sealer } from './runtime/seal.ts'
 import type { Database } from './store/database.ts'
 import { countDaysAhead } from './store/partitions.ts'
-import { hasDigests, listKeysInUse, type SealedKind } from './store/sealed-texts.ts'
+import {
+  hasDigests,
+  hasOtherSealers,
+  listKeysInUse,
+  type SealedKind,
+} from './store/sealed-texts.ts'
 import { findCheck } from './store/watch-checks.ts'
 import { findBeatAgeMs, measureClockDifference } from './store/workers.ts'
 import { DEAD_MAN_CHECK } from './watch/dead-man.ts'
@@ -97,6 +102,11 @@ async function checkSealing({ database, sealer }: HealthParts): Promise<HealthCh
   const old = tell((keyId) => keyId !== sealer.keyId)
   if (old.length > 0) {
     return healthy(`Sealed with an old key, and to be moved: ${old.join(', ')}.`)
+  }
+  if (await hasOtherSealers(database, sealer.keyId)) {
+    return healthy(
+      'Nothing is sealed with an old key, but another process lives that seals with another one than this: finish the restart of all processes.',
+    )
   }
   return healthy(
     (await hasDigests(database, oldKeyIds))

@@ -2,7 +2,8 @@
  * Calls of other people's systems that a person waits for: a test of a connection, a look before a publication.
  *
  * Invariants: never within a transaction; so many at once in a process and in a workspace, and no more; whoever asked
- * has an answer within the time that was given, also where a connector does not heed its signal.
+ * has an answer within the time that was given, also where a connector does not heed its signal. Such a call counts until it
+ * has ended: else there would be ever more of them.
  */
 import type { Clock } from '../runtime/clock.ts'
 import { Busy } from './refusals.ts'
@@ -12,6 +13,8 @@ const MAX_AT_ONCE = 16
 /** Of a workspace: it waits for its own slow systems, and not for those of others. */
 const MAX_OF_WORKSPACE = 4
 const MAX_WAITING = 500
+/** One document may ask for many: they take no places from others. */
+const MAX_WAITING_OF_WORKSPACE = 20
 
 /** The time was over before the other system had answered. */
 export class OutOfTime extends Error {
@@ -52,12 +55,11 @@ export class OutsideCalls {
     )
     try {
       await this.#enter(workspaceId, late.signal)
-      try {
+      const working = this.#untilItEnds(workspaceId, () => {
         late.signal.throwIfAborted()
-        return await orAborted(work(late.signal), late.signal)
-      } finally {
-        this.#leave(workspaceId)
-      }
+        return work(late.signal)
+      })
+      return await orAborted(working, late.signal)
     } finally {
       over.abort()
     }
@@ -68,7 +70,8 @@ export class OutsideCalls {
       this.#underWay = [...this.#underWay, workspaceId]
       return
     }
-    if (this.#waiting.length >= MAX_WAITING) {
+    const own = this.#waiting.filter((waiter) => waiter.workspaceId === workspaceId)
+    if (this.#waiting.length >= MAX_WAITING || own.length >= MAX_WAITING_OF_WORKSPACE) {
       throw new Busy(TOO_MANY)
     }
     await new Promise<void>((resolve, reject) => {
@@ -83,6 +86,14 @@ export class OutsideCalls {
         { once: true },
       )
     })
+  }
+
+  async #untilItEnds<T>(workspaceId: string, work: () => Promise<T>): Promise<T> {
+    try {
+      return await work()
+    } finally {
+      this.#leave(workspaceId)
+    }
   }
 
   /** Lets in who has waited longest of those that there is room for. */

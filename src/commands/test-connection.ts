@@ -9,6 +9,7 @@ import { z } from 'zod'
 import { CONNECTION_TEST_OUTCOMES, type ConnectionTestOutcome } from '../domain/connection-test.ts'
 import { InvariantError } from '../runtime/assert.ts'
 import type { Instant } from '../runtime/clock.ts'
+import { UnknownKeyError } from '../runtime/seal.ts'
 import {
   clearRefusal,
   findConnectionForUpdate,
@@ -22,7 +23,7 @@ import { openConnection, toTrouble } from './call-connection.ts'
 import { findConnector } from './connection-settings.ts'
 import type { Actor, CommandContext } from './context.ts'
 import { findAnswer, INSTANT, once, onceChecked, type Repeatable } from './once.ts'
-import { NotFound } from './refusals.ts'
+import { Busy, NotFound } from './refusals.ts'
 import { requireRole } from './require-role.ts'
 
 export interface TestConnectionInput extends Repeatable {
@@ -106,6 +107,10 @@ async function makeCall(
 }
 
 function toOutcome(error: unknown): Seen {
+  if (error instanceof UnknownKeyError) {
+    // No other system was asked, so nothing was seen. Another process may have the key.
+    throw new Busy(`Its credentials could not be opened, so nothing was done. ${error.message}`)
+  }
   const trouble = toTrouble(error)
   if (!trouble) {
     throw error

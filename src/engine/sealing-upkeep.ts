@@ -2,7 +2,7 @@
  * Moves what is sealed with an old key to the one that seals now, so that the old one can be taken away.
  *
  * Invariants: a text is replaced only as it was read, so whatever else becomes of it wins; one that does not open stays as
- * it is. While a worker lives that seals with another key nothing is moved: it may not know this one, and two would move the
+ * it is. While a process lives that seals with another key nothing is moved: it may not know this one, and two would move the
  * same texts to and fro.
  */
 import { sealedFor } from '../domain/test-run.ts'
@@ -65,11 +65,12 @@ export class SealingUpkeep implements Service {
     const used = [...new Set((await listKeysInUse(database)).map((one) => one.keyId))]
     const unknown = used.filter((id) => !knownKeyIds.includes(id))
     const old = used.filter((id) => id !== keyId && knownKeyIds.includes(id))
-    this.#tell({ unknown, old })
+    const hasOthers = await hasOtherSealers(database, keyId)
+    this.#tell({ unknown, old, hasOthers })
     if (old.length === 0) {
       return
     }
-    if (await hasOtherSealers(database, keyId)) {
+    if (hasOthers) {
       logger.info('sealing.waiting', { keyId, oldKeyIds: old.join(', ') })
       return
     }
@@ -81,12 +82,14 @@ export class SealingUpkeep implements Service {
   #tell({
     unknown,
     old,
+    hasOthers,
   }: {
     readonly unknown: readonly string[]
     readonly old: readonly string[]
+    readonly hasOthers: boolean
   }) {
     const { sealer, logger } = this.#options
-    const now = JSON.stringify([unknown, old])
+    const now = JSON.stringify([unknown, old, hasOthers])
     if (now === this.#told) {
       return
     }
@@ -96,7 +99,8 @@ export class SealingUpkeep implements Service {
         ...{ keyIds: unknown.join(', '), knownKeyIds: sealer.knownKeyIds.join(', ') },
       })
     }
-    if (old.length === 0 && unknown.length === 0 && sealer.knownKeyIds.length > 1) {
+    const isUnused = old.length === 0 && unknown.length === 0 && !hasOthers
+    if (isUnused && sealer.knownKeyIds.length > 1) {
       logger.info('sealing.old_keys_unused', { keyId: sealer.keyId })
     }
   }

@@ -4,7 +4,7 @@
  * Invariants: the configuration of a connection never changes. Intents name places below its address, at which
  * their writes and imports are asked for; at another address these would be other places. What somebody saw of the
  * access to a tool counts for that access only (I24): it is told with the epoch that was read before the tool was called,
- * so a refusal does not outlive a fresh authorisation, and a success from before a refusal does not hide it.
+ * so a refusal does not outlive a fresh authorisation or a later success, and a success from before a refusal does not hide it.
  */
 import { and, eq, inArray, isNotNull, isNull, sql } from 'drizzle-orm'
 import type { JsonObject } from '../domain/json.ts'
@@ -24,7 +24,7 @@ export interface StoredConnection {
   readonly disconnectedAt: Instant | null
   /** Since when the other system refuses our access; null: it does not, as far as anybody has seen. */
   readonly refusedAt: Instant | null
-  /** Raised whenever it is connected, disconnected or refused. */
+  /** Raised whenever it is connected, disconnected, refused or let in again. */
   readonly accessEpoch: number
 }
 
@@ -149,14 +149,17 @@ export async function markRefused(
   return marked.length > 0
 }
 
-/** Notes that the access that was seen works (I24). False: nothing was to be cleared, or it was refused since then. */
+/**
+ * Notes that the access that was seen works (I24). False: nothing was to be cleared, or it was refused since then. A refusal
+ * that somebody saw before comes too late from here on.
+ */
 export async function clearRefusal(
   handle: Handle,
   { id, accessEpoch }: SeenAccess,
 ): Promise<boolean> {
   const cleared = await handle.orm
     .update(connection)
-    .set({ ...NOT_REFUSED, updatedAt: sql`now()` })
+    .set({ ...NOT_REFUSED, accessEpoch: RAISED_EPOCH, updatedAt: sql`now()` })
     .where(
       and(
         eq(connection.id, id),

@@ -207,7 +207,7 @@ export const attempt = pgTable(
   ],
 )
 
-/** A process that runs syncs; the only row it beats on. */
+/** A process that runs syncs, the only row it beats on; or one that serves the API, so that it is seen that it seals. */
 export const worker = pgTable('worker', {
   id: uuid('id').primaryKey(),
   host: text('host').notNull(),

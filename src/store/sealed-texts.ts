@@ -105,19 +105,23 @@ export async function replaceSealedText(
   return replaced.length > 0
 }
 
-/** Whether the answer to a repeated request can only be found with one of the keys. */
+/**
+ * Whether the answer to a repeated request can, as far as anybody knows, only be found with one of the keys: what a version
+ * before this one kept does not say under which.
+ */
 export async function hasDigests(db: Handle, keyIds: readonly string[]): Promise<boolean> {
   const [row] = await db.rows<{ has: boolean }>(sql`/* sealedTexts.hasDigests */
     select exists (
       select from command_key
-      where digest_key_id = any(${`{${keyIds.join(',')}}`}::text::text[])) as has`)
+      where digest_key_id is null
+        or digest_key_id = any(${`{${keyIds.join(',')}}`}::text::text[])) as has`)
   return row?.has ?? false
 }
 
-/** Longer than a worker that lives is silent. */
+/** Longer than a process that lives is silent. */
 const SILENT_FOR = '1 minute'
 
-/** Whether another worker lives that seals with another key: it may not even know this one. */
+/** Whether another process lives that seals with another key: it may not even know this one. */
 export async function hasOtherSealers(db: Handle, keyId: string): Promise<boolean> {
   const [row] = await db.rows<{ has: boolean }>(sql`/* sealedTexts.hasOtherSealers */
     select exists (

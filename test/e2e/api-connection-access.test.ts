@@ -9,6 +9,8 @@ import {
 } from '../../src/client/connection-documents.ts'
 import { CreateConnectionMutation } from '../../src/client/documents.ts'
 import { ConnectorError } from '../../src/connectors/connector.ts'
+import { systemRandom } from '../../src/runtime/random.ts'
+import { createSealer } from '../../src/runtime/seal.ts'
 import { findConnections, markRefused } from '../../src/store/connections.ts'
 import { useApi } from '../support/app.ts'
 import { createScriptedCrm, SCRIPTED_CRM } from '../support/scripted-destination.ts'
@@ -73,6 +75,22 @@ describe('a test of a connection', () => {
       },
       connection: { access: { status } },
     })
+  })
+
+  it('is refused where this process cannot open the credentials, and says which key it needs', async () => {
+    const { workspace, connectionId } = await makeTool()
+    const other = createSealer(Buffer.alloc(32, 9), systemRandom)
+    const sealed = other.seal(JSON.stringify(CREDENTIALS), uuidOf(connectionId))
+    await api().database.rows(sql`
+      update connection set sealed_credentials = ${sealed} where id = ${uuidOf(connectionId)}`)
+    const before = crm.asked.length
+    await expect(test(workspace, connectionId)).rejects.toMatchObject({
+      code: 'BUSY',
+      message: expect.stringMatching(
+        `sealed with the key ${other.keyId}, .+ name that key in CREDENTIALS_OLD_KEYS`,
+      ),
+    })
+    expect(crm.asked.length).toBe(before)
   })
 
   it('marks the connection when it is refused, until a test gets through', async () => {

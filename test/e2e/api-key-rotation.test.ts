@@ -1,10 +1,16 @@
-/** A request that is repeated with its client key after the sealing key was changed is answered as the first time (I21). */
+/**
+ * The sealing key is changed: a request that is repeated with its client key is answered as the first time (I21), and
+ * a process that only serves the API is known to seal with its own.
+ */
 import { describe, expect, it } from 'vitest'
 import { systemRandom } from '../../src/runtime/random.ts'
 import { createSealer } from '../../src/runtime/seal.ts'
+import { hasOtherSealers } from '../../src/store/sealed-texts.ts'
 import { post } from '../support/api-client.ts'
 import { openApi, type TestApi } from '../support/app.ts'
-import { DATABASE_KINDS, useDatabase } from '../support/databases.ts'
+import { createTestDatabase, DATABASE_KINDS, useDatabase } from '../support/databases.ts'
+import { createDeployment } from '../support/deployment.ts'
+import { HAS_REDIS, redisUrl } from '../support/redis.ts'
 
 const [old, fresh] = [Buffer.alloc(32, 1), Buffer.alloc(32, 2)]
 const CREATE = `mutation ($input: CreateConnectionInput!) {
@@ -49,5 +55,27 @@ describe('a client key of before', () => {
     expect(await create(createSealer(fresh, systemRandom))).toEqual({
       createConnection: { problems: [{ field: 'clientKey' }] },
     })
+  })
+})
+
+describe.runIf(HAS_REDIS)('a process that only serves the API', { timeout: 90_000 }, () => {
+  it('is seen to seal with its key from its start to its end', async () => {
+    const test = await createTestDatabase()
+    const database = await test.open()
+    const deployment = await createDeployment({
+      ...{ databaseUrl: test.url, redisUrl: redisUrl() },
+      settings: { CREDENTIALS_KEY: old.toString('base64') },
+    })
+    const { keyId } = createSealer(fresh, systemRandom)
+    try {
+      const app = await deployment.start({ ROLE: 'api' })
+      expect(await hasOtherSealers(database, keyId)).toBe(true)
+      expect(await hasOtherSealers(database, createSealer(old, systemRandom).keyId)).toBe(false)
+      expect(await deployment.stop(app, 'SIGTERM')).toBe(0)
+      expect(await hasOtherSealers(database, keyId)).toBe(false)
+    } finally {
+      await deployment.close()
+      await test.drop()
+    }
   })
 })

@@ -116,6 +116,21 @@ describe.each(ENGINE_DATABASE_KINDS)('the access to a tool, on %s,', (kind) => {
     },
   )
 
+  it.each(['source', 'destination'] as const)(
+    'is not marked at the %s, refused before, where somebody got through in the middle of the run',
+    async (end) => {
+      await mark(toolOf(end))
+      refuseAt(end)
+      const letIn = async () => clearRefusal(database(), await find(toolOf(end)))
+      await harness.startEngine({ faults: once('beforeFinish', letIn) })
+      expect((await harness.run(sync)).failureCode).toBe('connection_unauthorized')
+      expect(await isRefused(end)).toBe(false)
+      // The next one sees for itself.
+      await harness.run(sync)
+      expect(await isRefused(end)).toBe(true)
+    },
+  )
+
   it('is good again at both ends by the first run that gets through', async () => {
     await mark(toolOf('source'))
     await mark(toolOf('destination'))

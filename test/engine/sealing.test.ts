@@ -1,4 +1,5 @@
 /** The key that seals is changed while the syncs go on: everything moves to the new one, and nothing is lost on the way. */
+import { randomUUID } from 'node:crypto'
 import { sql } from 'drizzle-orm'
 import { describe, expect, it } from 'vitest'
 import { readConfig } from '../../src/config.ts'
@@ -7,6 +8,7 @@ import { createHealth } from '../../src/health.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
 import { systemRandom } from '../../src/runtime/random.ts'
 import { createSealer, type Sealer } from '../../src/runtime/seal.ts'
+import { deleteCommandKey, insertCommandKey } from '../../src/store/command-keys.ts'
 import { findConnections, markConnected } from '../../src/store/connections.ts'
 import { keepCredentials } from '../../src/store/kept-credentials.ts'
 import {
@@ -15,8 +17,10 @@ import {
   replaceSealedText,
   type SealedText,
 } from '../../src/store/sealed-texts.ts'
+import { markStopped, registerWorker } from '../../src/store/workers.ts'
 import { ENGINE_DATABASE_KINDS, useDatabase } from '../support/databases.ts'
 import { ENGINE_SETTINGS } from '../support/engine-harness.ts'
+import { makeWorkspace } from '../support/factories.ts'
 import { holdOpen, waitUntilBlocked } from '../support/held-open.ts'
 import { useQuarantineStage } from '../support/quarantine-stage.ts'
 import type { SeededSync } from '../support/store-seed.ts'
@@ -121,6 +125,49 @@ describe.each(ENGINE_DATABASE_KINDS)('a sealing key that is changed, on %s,', (k
     await upkeep().runOnce()
     expect(await textsOf(OLD)).toEqual([])
   })
+
+  it('is needed while any process lives that seals with it, although no text is left', async () => {
+    await forget()
+    await database().rows(sql`update worker set stopped_at = coalesce(stopped_at, now())`)
+    const id = randomUUID()
+    await registerWorker(database(), { id, host: 'a', pid: 1, sealingKeyId: OLD.keyId })
+    const upkept = upkeep()
+    const told = () => stage().harness.logger.events.map(({ event }) => event)
+    await upkept.runOnce()
+    expect(await askHealth(NEW)).toMatchObject({
+      isHealthy: true,
+      detail: expect.stringMatching(/another process lives .+: finish the restart/),
+    })
+    expect(told()).not.toContain('sealing.old_keys_unused')
+    await markStopped(database(), id)
+    await upkept.runOnce()
+    expect(await askHealth(NEW)).toMatchObject({
+      detail: expect.stringContaining('CREDENTIALS_OLD_KEYS can be emptied'),
+    })
+    expect(told()).toContain('sealing.old_keys_unused')
+  })
+
+  it.each([null, OLD.keyId])(
+    'is needed while a request lies under its client key that was digested with %s',
+    async (digestKeyId) => {
+      await forget()
+      await database().rows(sql`update worker set stopped_at = coalesce(stopped_at, now())`)
+      const { workspaceId } = await makeWorkspace(database())
+      const request = { workspaceId, clientKey: 'the key', command: 'runSync', inputDigest: 'd' }
+      await insertCommandKey(database(), { ...request, digestKeyId: OLD.keyId })
+      await database().rows(sql`
+        update command_key set digest_key_id = ${digestKeyId}::text where workspace_id = ${workspaceId}`)
+      expect(await askHealth(NEW)).toMatchObject({
+        detail: expect.stringContaining('are found by one still'),
+      })
+      // A process that has no old key says nothing of them.
+      expect(await askHealth(NEW_ALONE)).toMatchObject({ isHealthy: true, detail: null })
+      await deleteCommandKey(database(), request)
+      expect(await askHealth(NEW)).toMatchObject({
+        detail: expect.stringContaining('CREDENTIALS_OLD_KEYS can be emptied'),
+      })
+    },
+  )
 
   it('is told of plainly by a process that does not have it, and no run is lost', async () => {
     await forget()
