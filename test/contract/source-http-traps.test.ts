@@ -298,13 +298,48 @@ describe('a source with a watermark', () => {
     expect((await stream.run(numbered, first.reached)).read).toEqual(['3'])
   })
 
-  it('does not ask for the future only because one record is from there', async () => {
-    stream = await startHttpStream({ by: 'TOKEN' }, { clock: createHandClock() })
+  it.each(['header Date', 'clock'])(
+    'asks for what changed behind it while it read on, as the %s tells it',
+    async (teller) => {
+      const clock = createHandClock()
+      stream = await startHttpStream({ by: 'TOKEN', size: 2 }, { clock })
+      const at = (minute: number) => {
+        stream.api.servedAt = teller === 'clock' ? null : new Date(timeOf(minute))
+      }
+      clock.advance(teller === 'clock' ? 10 * 60_000 : 59 * 60_000)
+      at(10)
+      stream.api.rows = people(1, 2, 3)
+      stream.api.decide((asked) => {
+        if (tokenOf(asked) !== null) {
+          at(50)
+          stream.api.rows = [person(1, 'b', 12), person(2), person(3, 'b', 45)]
+        }
+        return null
+      })
+      const first = await stream.run({ ...options, watermarkOverlap: 60 })
+      expect(first.read).toEqual(['1', '2', '3'])
+      const second = await stream.run({ ...options, watermarkOverlap: 60 }, first.reached)
+      expect(second.read).toEqual(['1'])
+      expect(stream.api.asked.at(-1)?.url.searchParams.get('since')).toBe(
+        '2026-01-01T00:09:00.000Z',
+      )
+    },
+  )
+
+  it('asks for what changed since, although one record is from the future', async () => {
+    const clock = createHandClock()
+    stream = await startHttpStream({ by: 'TOKEN' }, { clock })
+    const overlapless = { ...options, watermarkOverlap: 0 }
     stream.api.rows = [person(1), { id: 2, name: 'a', at: '2999-01-01T00:00:00Z' }]
-    const first = await stream.run({ ...options, watermarkOverlap: 0 })
-    stream.api.rows.push(person(3))
-    const second = await stream.run({ ...options, watermarkOverlap: 0 }, first.reached)
-    expect(second.read).toEqual(['3'])
+    clock.advance(10 * 60_000)
+    let { reached } = await stream.run(overlapless)
+    for (const id of [12, 22]) {
+      stream.api.rows.push(person(id))
+      clock.advance(10 * 60_000)
+      const run = await stream.run(overlapless, reached)
+      expect(run.read).toEqual([String(id)])
+      reached = run.reached
+    }
   })
 
   it('rejects a record without one, and gives it once', async () => {

@@ -47,8 +47,8 @@ export function createHttpSource({
       const options = restStreamOptions.parse(given)
       const url = joinPath(readBaseUrl(config), 'stream', stream)
       const calls = createHttpCalls(client, openGate, { connectionId, config })
-      const api = new RestApi({ calls, headers: makeHeaders(credentials), url, options })
-      return Promise.resolve(new RestReader({ api, options, clock }))
+      const api = new RestApi({ calls, headers: makeHeaders(credentials), url, options, clock })
+      return Promise.resolve(new RestReader({ api, options }))
     },
   }
 }

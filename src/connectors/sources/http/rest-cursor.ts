@@ -33,6 +33,8 @@ const cursorShape = z.strictObject({
   since: z.string().max(64).nullable(),
   /** The highest watermark of any pass. */
   top: z.string().max(64).nullable(),
+  /** When this pass was begun, from its first page on; null where no watermark is asked for. */
+  began: z.string().max(64).nullable(),
   /** Of the pass before: what it saw of what this one is told again. */
   known: z.string().max(MAX_RECALLED_LENGTH),
   /** Of this pass: what it saw last. */
@@ -50,7 +52,7 @@ export function beginningOf(
   const { pass: number, by, since, top, known } = pass
   return {
     ...{ pass: number, by, at: null, step: 0, skip: 0, mark: '', isEnd: false },
-    ...{ since, top, known, seen: '', digest: '' },
+    ...{ since, top, began: null, known, seen: '', digest: '' },
   }
 }
 

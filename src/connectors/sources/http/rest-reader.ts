@@ -4,7 +4,8 @@
  * A reader goes on with the pass that its cursor stands in, and tells the end where that ends. Where it has nothing of
  * that pass before it, it begins another one:
  *
- * - with a watermark: from the highest one of the passes before, less the overlap. What comes again unchanged is left out.
+ * - with a watermark: from the highest one of the passes before, or from when the last one was begun where that is
+ *   earlier, less the overlap. What comes again unchanged is left out.
  * - without one: the whole list again, if it is another one than at the last time. So it is read twice then, first to
  *   compare. What has not changed as a whole is nothing new.
  *
@@ -13,7 +14,6 @@
  */
 import { MAX_PAGE_RECORDS, type SourceRecord } from '../../../domain/page.ts'
 import { assert } from '../../../runtime/assert.ts'
-import type { Clock } from '../../../runtime/clock.ts'
 import type { ReadRequest, ReadResult, SourceReader } from '../../source.ts'
 import { readStretch } from './read-records.ts'
 import { PlaceRefused, type RestApi, type RestPage } from './rest-api.ts'
@@ -24,7 +24,6 @@ import { notAfter, stepBack } from './watermark.ts'
 export interface RestReaderOptions {
   readonly api: RestApi
   readonly options: RestStreamOptions
-  readonly clock: Clock
 }
 
 const ALL = { limit: Number.POSITIVE_INFINITY, end: Number.POSITIVE_INFINITY }
@@ -33,7 +32,6 @@ export class RestReader implements SourceReader {
   readonly totalRecords = null
   readonly #api: RestApi
   readonly #options: RestStreamOptions
-  readonly #clock: Clock
   /** The pass of the page that was read last. */
   #lastPass: number | null = null
   /** The API's page in which the next read goes on. */
@@ -41,10 +39,9 @@ export class RestReader implements SourceReader {
   /** Of a range that is gone: from where the next pass must ask. */
   #lost: RestCursor | null = null
 
-  constructor({ api, options, clock }: RestReaderOptions) {
+  constructor({ api, options }: RestReaderOptions) {
     this.#api = api
     this.#options = options
-    this.#clock = clock
   }
 
   readPage(request: ReadRequest): Promise<ReadResult> {
@@ -139,7 +136,7 @@ export class RestReader implements SourceReader {
   async #findNextPass(end: RestCursor, signal: AbortSignal): Promise<RestCursor | null> {
     const { watermarkField, watermarkOverlap } = this.#options
     if (watermarkField !== undefined) {
-      const reached = end.top === null ? null : notAfter(end.top, this.#clock.now())
+      const reached = end.top === null ? null : notAfter(end.top, end.began)
       const since = reached === null ? null : stepBack(reached, watermarkOverlap)
       return beginningOf({ ...end, pass: end.pass + 1, since, known: end.seen })
     }
