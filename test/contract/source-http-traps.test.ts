@@ -1,5 +1,6 @@
 /** What APIs do while they are paged, each by its name. */
 import { afterEach, describe, expect, it } from 'vitest'
+import type { SourceReader } from '../../src/connectors/source.ts'
 import type { JsonObject } from '../../src/domain/json.ts'
 import { createHandClock } from '../support/hand-clock.ts'
 import {
@@ -24,6 +25,7 @@ const linked = (link: string): PageAnswer => {
 }
 
 let stream: HttpStream
+const { signal } = new AbortController()
 afterEach(() => stream.close())
 
 const tokenOf = ({ url }: { url: URL }) => url.searchParams.get('cursor')
@@ -31,6 +33,12 @@ const failsToRead = async (options: JsonObject, message: string | RegExp, code =
   const read = stream.run(options)
   await expect(read).rejects.toThrow(message)
   await expect(read).rejects.toMatchObject({ name: 'ConnectorError', code })
+}
+
+const readSecond = async (reader: SourceReader, from: string | null) => {
+  const first = await readOn(reader, from)
+  const second = await readOn(reader, first?.to ?? null)
+  return { from: second?.from ?? '', to: second?.to ?? '' }
 }
 
 describe('a source that is paged by tokens', () => {
@@ -118,7 +126,6 @@ describe('a source that is paged by tokens', () => {
     const first = await readOn(reader, null)
     const second = await readOn(reader, first?.to ?? null)
     stream.api.expireTokens()
-    const { signal } = new AbortController()
     const range = { from: second?.from ?? '', to: second?.to ?? '', limit: 1, signal }
     expect(await reader.readPage(range)).toEqual(second)
     stream.api.rows = people(1)
@@ -340,6 +347,27 @@ describe('a source with a watermark', () => {
       expect(run.read).toEqual([String(id)])
       reached = run.reached
     }
+  })
+
+  it('asks again from where the first of the ranges did that are gone, also when that fails once', async () => {
+    stream = await startHttpStream({ by: 'TOKEN', size: 2 })
+    const minutely = { ...options, watermarkOverlap: 60 }
+    const reader = await stream.open(minutely)
+    stream.api.rows = people(1, 2, 3, 4)
+    const old = await readSecond(reader, null)
+    stream.api.rows.push(...people(30, 31, 32))
+    const newer = await readSecond(await stream.open(minutely), old.to)
+    stream.api.rows = people(1, 40)
+    stream.api.expireTokens()
+    for (const { from, to } of [old, newer]) {
+      expect(await reader.readPage({ from, to, limit: 1, signal })).toMatchObject({ kind: 'gone' })
+    }
+    stream.api.decide(() => ({ kind: 'answer', status: 503, body: {} }))
+    await expect(readOn(reader, newer.to)).rejects.toThrow('answered 503')
+    stream.api.decide(() => null)
+    const next = await readOn(reader, newer.to)
+    expect(next?.records.map(({ identity }) => identity)).toEqual(['1', '40'])
+    expect(await readOn(reader, next?.to ?? null)).toBeNull()
   })
 
   it('rejects a record without one, and gives it once', async () => {

@@ -36,7 +36,10 @@ export class RestReader implements SourceReader {
   #lastPass: number | null = null
   /** The API's page in which the next read goes on. */
   #ahead: { readonly cursor: string; readonly page: RestPage } | null = null
-  /** Of a range that is gone: from where the next pass must ask. */
+  /**
+   * The first range that is gone: from where the next pass must ask. It stands until that pass has begun, since a read
+   * that fails is tried again.
+   */
   #lost: RestCursor | null = null
 
   constructor({ api, options }: RestReaderOptions) {
@@ -73,12 +76,14 @@ export class RestReader implements SourceReader {
         : await this.#readOnce(from, limit, signal)
       if (read.kind === 'page') {
         this.#lastPass = read.page.to.pass
+        this.#lost = null
         const { records, to } = read.page
         return { kind: 'page', from: cursorText(read.from), to: cursorText(to), records }
       }
       const isOver: boolean = isBegun || this.#lastPass === read.at.pass
       from = isOver ? null : await this.#findNextPass(read.at, signal)
     }
+    this.#lost = null
     return { kind: 'end' }
   }
 
@@ -154,7 +159,7 @@ export class RestReader implements SourceReader {
     const start = isRange ? await this.#standAt(from, signal) : null
     if (start === null) {
       // What is lost with it comes again in the next pass, which this reader begins.
-      this.#lost = from
+      this.#lost ??= from
       return { kind: 'gone', reason: 'The other system does not have the page any more.' }
     }
     const records: SourceRecord[] = []
@@ -221,7 +226,6 @@ export class RestReader implements SourceReader {
   #again(cursor: RestCursor): RestCursor {
     const { pass, since, top } = cursor
     const lost = this.#lost
-    this.#lost = null
     return beginningOf({
       pass: pass + 1,
       by: this.#options.paging,
