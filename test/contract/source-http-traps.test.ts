@@ -370,6 +370,34 @@ describe('a source with a watermark', () => {
     expect(await readOn(reader, next?.to ?? null)).toBeNull()
   })
 
+  it.each([
+    ['forward', { range: 0, now: people(0, 1, 2, 3, 4), read: ['0', '1', '2'] }],
+    ['back', { range: 1, now: people(2, 3, 4), read: ['4', '3'] }],
+    ['nowhere', { range: 1, now: people(1, 2, 4), read: ['4'] }],
+    // It comes in the next pass.
+    [
+      'to another content',
+      {
+        range: 1,
+        now: [...people(1, 2, 4, 5, 6, 7), person(3, 'b', 9)],
+        read: ['4', '5', '6', '7'],
+      },
+    ],
+  ])('reads a record of a range that moved %s', async (_, { range, now, read }) => {
+    stream = await startHttpStream({ by: 'NUMBER', size: 2 })
+    stream.api.rows = people(1, 2, 3, 4)
+    const numbered = { ...BY_NUMBER, ...SINCE }
+    const reader = await stream.open(numbered)
+    const first = await readOn(reader, null)
+    const second = await readOn(reader, first?.to ?? null)
+    const { from, to } = (range === 0 ? first : second) ?? { from: '', to: '' }
+    stream.api.rows = now
+    const other = await stream.open(numbered)
+    const again = await other.readPage({ from, to, limit: 1, signal })
+    const records = again.kind === 'page' ? again.records : []
+    expect(records.map(({ identity }) => identity)).toEqual(read)
+  })
+
   it('rejects a record without one, and gives it once', async () => {
     stream = await startHttpStream({ by: 'TOKEN' })
     stream.api.decide(() => page([person(1), { id: 2, at: 'yesterday' }]))

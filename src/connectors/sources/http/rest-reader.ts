@@ -16,6 +16,7 @@ import { MAX_PAGE_RECORDS, type SourceRecord } from '../../../domain/page.ts'
 import { assert } from '../../../runtime/assert.ts'
 import type { ReadRequest, ReadResult, SourceReader } from '../../source.ts'
 import { readStretch } from './read-records.ts'
+import { type Sighting, sentBetween, sightingOf } from './recall.ts'
 import { PlaceRefused, type RestApi, type RestPage } from './rest-api.ts'
 import { beginningOf, cursorText, parseCursor, type RestCursor } from './rest-cursor.ts'
 import type { RestStreamOptions } from './stream-options.ts'
@@ -163,15 +164,46 @@ export class RestReader implements SourceReader {
       return { kind: 'gone', reason: 'The other system does not have the page any more.' }
     }
     const records: SourceRecord[] = []
+    const missing = sentBetween(from, to)
     for (let { page, cursor } = start; ; page = await this.#api.fetchPage(cursor, signal)) {
       const end = cursor.step === to.step ? to.skip : ALL.end
       const stretch = readStretch(page, cursor, this.#options, { ...ALL, end })
       records.push(...stretch.records)
+      for (const record of stretch.records) {
+        missing.delete(sightingOfRecord(record).identity)
+      }
       cursor = stretch.to
       if (cursor.isEnd || cursor.step > to.step || isAt(cursor, to)) {
+        records.push(...(await this.#findMoved(from, missing, signal)))
         return { kind: 'page', from: cursorText(from), to: cursorText(to), records }
       }
     }
+  }
+
+  /**
+   * What lay in a range and lies unchanged elsewhere in its pass: with a watermark nothing else gives it again. What
+   * has changed comes by its watermark, and what is found nowhere is gone.
+   */
+  async #findMoved(
+    from: RestCursor,
+    missing: Map<string, string>,
+    signal: AbortSignal,
+  ): Promise<SourceRecord[]> {
+    const found: SourceRecord[] = []
+    let cursor = beginningOf({ ...from, known: '' })
+    while (missing.size > 0 && !cursor.isEnd) {
+      const page = await this.#api.fetchPage(cursor, signal)
+      const { records, to } = readStretch(page, cursor, this.#options, ALL)
+      for (const record of records) {
+        const { identity, content } = sightingOfRecord(record)
+        if (missing.get(identity) === content) {
+          found.push(record)
+        }
+        missing.delete(identity)
+      }
+      cursor = to
+    }
+    return found
   }
 
   async #standAt(from: RestCursor, signal: AbortSignal): Promise<Standing | null> {
@@ -248,6 +280,10 @@ type ReadOn =
 interface Standing {
   readonly page: RestPage
   readonly cursor: RestCursor
+}
+
+function sightingOfRecord({ identity, fields }: SourceRecord): Sighting {
+  return sightingOf(identity, JSON.stringify(fields ?? null))
 }
 
 function isAt(cursor: RestCursor, { step, skip }: RestCursor): boolean {
