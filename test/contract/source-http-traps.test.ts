@@ -398,6 +398,23 @@ describe('a source with a watermark', () => {
     expect(records.map(({ identity }) => identity)).toEqual(read)
   })
 
+  it.each<[string, JsonObject, string[]]>([
+    ['another query', { query: { kind: 'all' } }, ['1', '30']],
+    ['another watermark field', { watermarkField: 'changed' }, ['1', '30']],
+    ['another overlap', { watermarkOverlap: 0 }, []],
+    ['another size of a page', { sizeParameter: 'size', size: 1 }, []],
+  ])('reads by %s what that has not read', async (_, changed, read) => {
+    stream = await startHttpStream({ by: 'TOKEN' })
+    stream.api.rows = [1, 30].map((id) => ({ ...person(id), changed: timeOf(id) }))
+    const { reached } = await stream.run(options)
+    expect((await stream.run({ ...options, ...changed }, reached)).read).toEqual(read)
+    const reader = await stream.open({ ...options, ...changed })
+    const [from, to] = [await readOn(await stream.open(options), null), reached]
+    const range = { from: from?.from ?? '', to: to ?? '', limit: 1, signal }
+    const kind = read.length > 0 ? 'gone' : 'page'
+    expect(await reader.readPage(range)).toMatchObject({ kind })
+  })
+
   it('rejects a record without one, and gives it once', async () => {
     stream = await startHttpStream({ by: 'TOKEN' })
     stream.api.decide(() => page([person(1), { id: 2, at: 'yesterday' }]))

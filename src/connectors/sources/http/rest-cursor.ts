@@ -20,6 +20,8 @@ const cursorShape = z.strictObject({
   /** Counts how often the stream was begun; never derived from content. */
   pass: z.int().min(0),
   by: z.enum(PAGINGS),
+  /** Names what is read, and how: a place in one stream is none in another. */
+  of: z.string().max(64),
   /** What gives the API's page; null: the first one. */
   at: z.string().max(MAX_POSITION_LENGTH).nullable(),
   /** How many of the API's pages lie before it in this pass. */
@@ -47,11 +49,11 @@ export type RestCursor = Readonly<z.infer<typeof cursorShape>>
 
 /** The beginning of a pass. */
 export function beginningOf(
-  pass: Pick<RestCursor, 'pass' | 'by' | 'since' | 'top' | 'known'>,
+  pass: Pick<RestCursor, 'pass' | 'by' | 'of' | 'since' | 'top' | 'known'>,
 ): RestCursor {
-  const { pass: number, by, since, top, known } = pass
+  const { pass: number, by, of, since, top, known } = pass
   return {
-    ...{ pass: number, by, at: null, step: 0, skip: 0, mark: '', isEnd: false },
+    ...{ pass: number, by, of, at: null, step: 0, skip: 0, mark: '', isEnd: false },
     ...{ since, top, began: null, known, seen: '', digest: '' },
   }
 }

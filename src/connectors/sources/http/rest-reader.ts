@@ -25,6 +25,8 @@ import { notAfter, stepBack } from './watermark.ts'
 export interface RestReaderOptions {
   readonly api: RestApi
   readonly options: RestStreamOptions
+  /** The stream's name: see nameStream. */
+  readonly stream: string
 }
 
 const ALL = { limit: Number.POSITIVE_INFINITY, end: Number.POSITIVE_INFINITY }
@@ -33,6 +35,7 @@ export class RestReader implements SourceReader {
   readonly totalRecords = null
   readonly #api: RestApi
   readonly #options: RestStreamOptions
+  readonly #stream: string
   /** The pass of the page that was read last. */
   #lastPass: number | null = null
   /** The API's page in which the next read goes on. */
@@ -43,9 +46,10 @@ export class RestReader implements SourceReader {
    */
   #lost: RestCursor | null = null
 
-  constructor({ api, options }: RestReaderOptions) {
+  constructor({ api, options, stream }: RestReaderOptions) {
     this.#api = api
     this.#options = options
+    this.#stream = stream
   }
 
   readPage(request: ReadRequest): Promise<ReadResult> {
@@ -156,11 +160,13 @@ export class RestReader implements SourceReader {
   }
 
   async #readRange(from: RestCursor, to: RestCursor, signal: AbortSignal): Promise<ReadResult> {
-    const isRange = from.pass === to.pass && from.step <= to.step && !this.#isOfOtherPaging(from)
+    const isRange = from.pass === to.pass && from.step <= to.step && !this.#isOfOtherStream(from)
     const start = isRange ? await this.#standAt(from, signal) : null
     if (start === null) {
-      // What is lost with it comes again in the next pass, which this reader begins.
-      this.#lost ??= from
+      // What is lost with it comes again in the next pass, which this reader begins. Another stream's has no place in it.
+      if (!this.#isOfOtherStream(from)) {
+        this.#lost ??= from
+      }
       return { kind: 'gone', reason: 'The other system does not have the page any more.' }
     }
     const records: SourceRecord[] = []
@@ -243,24 +249,31 @@ export class RestReader implements SourceReader {
   }
 
   #first(): RestCursor {
-    return beginningOf({ pass: 0, by: this.#options.paging, since: null, top: null, known: '' })
+    return beginningOf({ ...this.#named(), pass: 0, since: null, top: null, known: '' })
+  }
+
+  #named(): Pick<RestCursor, 'by' | 'of'> {
+    return { by: this.#options.paging, of: this.#stream }
   }
 
   #mustAskAgain(cursor: RestCursor): boolean {
-    return this.#lost !== null || this.#isOfOtherPaging(cursor)
+    return this.#lost !== null || this.#isOfOtherStream(cursor)
   }
 
-  #isOfOtherPaging(cursor: RestCursor): boolean {
-    return cursor.by !== this.#options.paging
+  #isOfOtherStream(cursor: RestCursor): boolean {
+    return cursor.of !== this.#stream
   }
 
-  /** The pass of a cursor from its beginning, as another one. */
+  /** The pass of a cursor from its beginning, as another one. How far another stream was read says nothing of this one. */
   #again(cursor: RestCursor): RestCursor {
     const { pass, since, top } = cursor
+    if (this.#isOfOtherStream(cursor)) {
+      return beginningOf({ ...this.#named(), pass: pass + 1, since: null, top: null, known: '' })
+    }
     const lost = this.#lost
     return beginningOf({
       pass: pass + 1,
-      by: this.#options.paging,
+      ...this.#named(),
       since: lost === null ? since : lost.since,
       top,
       known: lost === null ? cursor.known : '',
