@@ -4,13 +4,15 @@ import * as fc from 'fast-check'
 import { afterAll } from 'vitest'
 import { createHttpSource } from '../../src/connectors/sources/http/http-source.ts'
 import type { JsonObject } from '../../src/domain/json.ts'
+import { createHandClock } from '../support/hand-clock.ts'
 import { createLocalClient } from '../support/local-client.ts'
 import { openConnection } from '../support/open-connection.ts'
 import { type PagedApiOptions, startPagedApi } from '../support/paged-api.ts'
 import { describeSource } from './source-suite.ts'
 
 const client = createLocalClient()
-const source = createHttpSource({ client })
+/** No moment passes between two readings that are compared. */
+const source = createHttpSource({ client, clock: createHandClock() })
 afterAll(() => client.close())
 
 const listed = { recordsPath: 'items', identityField: 'key' }

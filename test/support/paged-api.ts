@@ -28,6 +28,8 @@ export interface PagedApi {
   readonly asked: readonly AskedPage[]
   /** In the API's order. Whoever changes them changes what is read next. */
   rows: ApiRow[]
+  /** What its header Date says; null: it sends none. */
+  servedAt: Date | null
   /** Tokens that were given before are not known any more. */
   expireTokens(): void
   /** What a request gets instead of the truth; null: the truth. */
@@ -55,7 +57,9 @@ export async function startPagedApi(options: PagedApiOptions): Promise<PagedApi>
     const answer = decide(one) ?? tellTruth(api.rows, url, options, epoch)
     if (answer.kind === 'answer') {
       const text = typeof answer.body === 'string' ? answer.body : JSON.stringify(answer.body)
-      const headers = { 'content-type': 'application/json', ...answer.headers }
+      const date = api.servedAt === null ? {} : { date: api.servedAt.toUTCString() }
+      const headers = { 'content-type': 'application/json', ...date, ...answer.headers }
+      response.sendDate = false
       response.writeHead(answer.status ?? 200, headers).end(text)
     } else if (answer.kind === 'cut') {
       response.writeHead(200, { 'content-type': 'application/json', 'content-length': '1000' })
@@ -68,6 +72,7 @@ export async function startPagedApi(options: PagedApiOptions): Promise<PagedApi>
     baseUrl: `http://127.0.0.1:${port}/v1`,
     asked,
     rows: [],
+    servedAt: null,
     expireTokens: () => {
       epoch += 1
     },

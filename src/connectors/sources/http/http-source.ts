@@ -20,7 +20,7 @@ import { withoutUndefined } from '../../settings.ts'
 import type { SourceConnector } from '../../source.ts'
 import { RestApi } from './rest-api.ts'
 import { RestReader } from './rest-reader.ts'
-import { restStreamOptions } from './stream-options.ts'
+import { nameStream, restStreamOptions } from './stream-options.ts'
 
 export interface HttpSourceOptions {
   readonly client: HttpClient
@@ -47,8 +47,8 @@ export function createHttpSource({
       const options = restStreamOptions.parse(given)
       const url = joinPath(readBaseUrl(config), 'stream', stream)
       const calls = createHttpCalls(client, openGate, { connectionId, config })
-      const api = new RestApi({ calls, headers: makeHeaders(credentials), url, options })
-      return Promise.resolve(new RestReader({ api, options, clock }))
+      const api = new RestApi({ calls, headers: makeHeaders(credentials), url, options, clock })
+      return Promise.resolve(new RestReader({ api, options, stream: nameStream(url, options) }))
     },
   }
 }

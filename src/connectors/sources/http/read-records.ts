@@ -43,7 +43,8 @@ export function readStretch(
       taker.take(row, skip)
     }
   }
-  const taken = { ...cursor, ...taker.state() }
+  const began = options.watermarkField === undefined ? null : page.askedAt.toISOString()
+  const taken = { ...cursor, ...taker.state(), began: cursor.began ?? began }
   return {
     records: taker.records,
     to: skip < page.rows.length ? { ...taken, skip } : turnPage(page, taken, options),

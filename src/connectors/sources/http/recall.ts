@@ -23,6 +23,23 @@ export function sightingOf(identity: string, json: string): Sighting {
   }
 }
 
+/** By identity, the contents that were sent between two cursors of a pass, as far as they are remembered. */
+export function sentBetween(
+  from: { readonly known: string; readonly seen: string },
+  to: { readonly seen: string },
+): Map<string, string> {
+  const before = new Map([...unpack(from.known), ...unpack(from.seen)])
+  return new Map(unpack(to.seen).filter(([identity, content]) => before.get(identity) !== content))
+}
+
+function unpack(packed: string): (readonly [identity: string, content: string])[] {
+  return Array.from({ length: packed.length / RECALL_ENTRY_LENGTH }, (_, index) => {
+    const start = index * RECALL_ENTRY_LENGTH
+    const middle = start + IDENTITY_LENGTH
+    return [packed.slice(start, middle), packed.slice(middle, start + RECALL_ENTRY_LENGTH)] as const
+  })
+}
+
 /** At most `most` records; the ones seen first are forgotten first. */
 export class Recall {
   readonly #contents: Map<string, string>
@@ -30,16 +47,7 @@ export class Recall {
 
   constructor(packed: string, most: number) {
     this.#most = most
-    this.#contents = new Map(
-      Array.from({ length: packed.length / RECALL_ENTRY_LENGTH }, (_, index) => {
-        const start = index * RECALL_ENTRY_LENGTH
-        const middle = start + IDENTITY_LENGTH
-        return [
-          packed.slice(start, middle),
-          packed.slice(middle, start + RECALL_ENTRY_LENGTH),
-        ] as const
-      }),
-    )
+    this.#contents = new Map(unpack(packed))
   }
 
   /** Undefined: nothing is known of the record. */

@@ -4,8 +4,10 @@
  * Invariants: nothing is sent to another origin than that of the base URL, wherever the API says that the next page
  * lies. What is not a page as it should be is an error that says so, and never an empty page or the end.
  */
+
 import { isJsonArray, isJsonObject, type JsonValue, MAX_JSON_DEPTH } from '../../../domain/json.ts'
 import { readMember } from '../../../domain/mapping-path.ts'
+import { type Clock, type Instant, instantAt, parseInstant } from '../../../runtime/clock.ts'
 import { ConnectorError } from '../../connector.ts'
 import { classifyResult, classifyStatus, failureOfForm, holdsError } from '../../http-answer.ts'
 import type { HttpCalls } from '../../http-calls.ts'
@@ -34,6 +36,8 @@ export interface RestPage {
   readonly rows: readonly RestRow[]
   /** What gives the next page; null: this is the last one. */
   readonly next: string | null
+  /** A moment before the API looked for them, by its own clock where it tells it. */
+  readonly askedAt: Instant
 }
 
 /** The API was asked for a place that it had given itself, and does not take it. */
@@ -45,6 +49,7 @@ export interface RestApiOptions {
   /** The stream, without parameters. */
   readonly url: URL
   readonly options: RestStreamOptions
+  readonly clock: Clock
 }
 
 export class RestApi {
@@ -58,7 +63,7 @@ export class RestApi {
   async fetchPage(cursor: RestCursor, signal: AbortSignal): Promise<RestPage> {
     const url = this.#urlOf(cursor)
     const { options } = this.#given
-    const { response, body } = await this.#ask(url, signal, cursor)
+    const { response, body, askedAt } = await this.#ask(url, signal, cursor)
     const list = pick(body, options.recordsPath)
     if (list === undefined || list === null || typeof list !== 'object' || !isJsonArray(list)) {
       throw misshapen(response, `no list of records ${placeOf(options.recordsPath)}`)
@@ -72,20 +77,30 @@ export class RestApi {
     if (typeof next === 'object' && next !== null) {
       throw misshapen(response, next.problem)
     }
-    return { rows, next }
+    return { rows, next, askedAt }
   }
 
   async #ask(
     url: URL,
     signal: AbortSignal,
     cursor: RestCursor,
-  ): Promise<{ readonly response: HttpResponse; readonly body: JsonValue }> {
-    const { calls, headers, options } = this.#given
+  ): Promise<{
+    readonly response: HttpResponse
+    readonly body: JsonValue
+    readonly askedAt: Instant
+  }> {
+    const { calls, headers, options, clock } = this.#given
     signal.throwIfAborted()
+    let sentAt = clock.now()
+    let sentMs = clock.monotonicMs()
     const result = await calls.ask({
       ...{ method: 'GET', url, headers, body: '', signal },
       ...{ deadlineMs: options.requestDeadlineMs, maxResponseBytes: MAX_BODY_BYTES },
-      beforeSend: () => undefined,
+      // It may have waited for its turn.
+      beforeSend: () => {
+        sentAt = clock.now()
+        sentMs = clock.monotonicMs()
+      },
     })
     signal.throwIfAborted()
     if (result.kind !== 'response') {
@@ -101,7 +116,12 @@ export class RestApi {
       const Failure = isRefused && REFUSED_PLACES.has(result.status) ? PlaceRefused : ConnectorError
       throw new Failure(failure, reason, { retryAfterMs: result.retryAfterMs })
     }
-    return { response: result, body: readBody(result) }
+    const answeredAt = readDate(result.headers['date'])
+    const askedAt =
+      answeredAt === null
+        ? sentAt
+        : instantAt(answeredAt.getTime() - Math.ceil(clock.monotonicMs() - sentMs))
+    return { response: result, body: readBody(result), askedAt }
   }
 
   #urlOf({ at, since }: RestCursor): URL {
@@ -149,6 +169,13 @@ function readBody(response: HttpResponse): JsonValue {
     throw new ConnectorError('node_failed', `${SPEAKER} nests its answer too deeply.`)
   }
   return keepDigits(body, bodyText)
+}
+
+/** A header Date; null: there is none that can be. */
+function readDate(header: string | undefined): Instant | null {
+  // biome-ignore lint/style/noRestrictedGlobals: this reads a date that was sent, not a clock.
+  const ms = Date.parse(header ?? '')
+  return Number.isNaN(ms) ? null : parseInstant(instantAt(ms).toISOString())
 }
 
 /** A 2xx that is no page. */

@@ -20,6 +20,8 @@ const cursorShape = z.strictObject({
   /** Counts how often the stream was begun; never derived from content. */
   pass: z.int().min(0),
   by: z.enum(PAGINGS),
+  /** Names what is read, and how: a place in one stream is none in another. */
+  of: z.string().max(64),
   /** What gives the API's page; null: the first one. */
   at: z.string().max(MAX_POSITION_LENGTH).nullable(),
   /** How many of the API's pages lie before it in this pass. */
@@ -33,6 +35,8 @@ const cursorShape = z.strictObject({
   since: z.string().max(64).nullable(),
   /** The highest watermark of any pass. */
   top: z.string().max(64).nullable(),
+  /** When this pass was begun, from its first page on; null where no watermark is asked for. */
+  began: z.string().max(64).nullable(),
   /** Of the pass before: what it saw of what this one is told again. */
   known: z.string().max(MAX_RECALLED_LENGTH),
   /** Of this pass: what it saw last. */
@@ -45,12 +49,12 @@ export type RestCursor = Readonly<z.infer<typeof cursorShape>>
 
 /** The beginning of a pass. */
 export function beginningOf(
-  pass: Pick<RestCursor, 'pass' | 'by' | 'since' | 'top' | 'known'>,
+  pass: Pick<RestCursor, 'pass' | 'by' | 'of' | 'since' | 'top' | 'known'>,
 ): RestCursor {
-  const { pass: number, by, since, top, known } = pass
+  const { pass: number, by, of, since, top, known } = pass
   return {
-    ...{ pass: number, by, at: null, step: 0, skip: 0, mark: '', isEnd: false },
-    ...{ since, top, known, seen: '', digest: '' },
+    ...{ pass: number, by, of, at: null, step: 0, skip: 0, mark: '', isEnd: false },
+    ...{ since, top, began: null, known, seen: '', digest: '' },
   }
 }
 

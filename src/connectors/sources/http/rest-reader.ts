@@ -4,7 +4,8 @@
  * A reader goes on with the pass that its cursor stands in, and tells the end where that ends. Where it has nothing of
  * that pass before it, it begins another one:
  *
- * - with a watermark: from the highest one of the passes before, less the overlap. What comes again unchanged is left out.
+ * - with a watermark: from the highest one of the passes before, or from when the last one was begun where that is
+ *   earlier, less the overlap. What comes again unchanged is left out.
  * - without one: the whole list again, if it is another one than at the last time. So it is read twice then, first to
  *   compare. What has not changed as a whole is nothing new.
  *
@@ -13,9 +14,9 @@
  */
 import { MAX_PAGE_RECORDS, type SourceRecord } from '../../../domain/page.ts'
 import { assert } from '../../../runtime/assert.ts'
-import type { Clock } from '../../../runtime/clock.ts'
 import type { ReadRequest, ReadResult, SourceReader } from '../../source.ts'
 import { readStretch } from './read-records.ts'
+import { type Sighting, sentBetween, sightingOf } from './recall.ts'
 import { PlaceRefused, type RestApi, type RestPage } from './rest-api.ts'
 import { beginningOf, cursorText, parseCursor, type RestCursor } from './rest-cursor.ts'
 import type { RestStreamOptions } from './stream-options.ts'
@@ -24,7 +25,8 @@ import { notAfter, stepBack } from './watermark.ts'
 export interface RestReaderOptions {
   readonly api: RestApi
   readonly options: RestStreamOptions
-  readonly clock: Clock
+  /** The stream's name: see nameStream. */
+  readonly stream: string
 }
 
 const ALL = { limit: Number.POSITIVE_INFINITY, end: Number.POSITIVE_INFINITY }
@@ -33,18 +35,21 @@ export class RestReader implements SourceReader {
   readonly totalRecords = null
   readonly #api: RestApi
   readonly #options: RestStreamOptions
-  readonly #clock: Clock
+  readonly #stream: string
   /** The pass of the page that was read last. */
   #lastPass: number | null = null
   /** The API's page in which the next read goes on. */
   #ahead: { readonly cursor: string; readonly page: RestPage } | null = null
-  /** Of a range that is gone: from where the next pass must ask. */
+  /**
+   * The first range that is gone: from where the next pass must ask. It stands until that pass has begun, since a read
+   * that fails is tried again.
+   */
   #lost: RestCursor | null = null
 
-  constructor({ api, options, clock }: RestReaderOptions) {
+  constructor({ api, options, stream }: RestReaderOptions) {
     this.#api = api
     this.#options = options
-    this.#clock = clock
+    this.#stream = stream
   }
 
   readPage(request: ReadRequest): Promise<ReadResult> {
@@ -76,12 +81,14 @@ export class RestReader implements SourceReader {
         : await this.#readOnce(from, limit, signal)
       if (read.kind === 'page') {
         this.#lastPass = read.page.to.pass
+        this.#lost = null
         const { records, to } = read.page
         return { kind: 'page', from: cursorText(read.from), to: cursorText(to), records }
       }
       const isOver: boolean = isBegun || this.#lastPass === read.at.pass
       from = isOver ? null : await this.#findNextPass(read.at, signal)
     }
+    this.#lost = null
     return { kind: 'end' }
   }
 
@@ -139,7 +146,7 @@ export class RestReader implements SourceReader {
   async #findNextPass(end: RestCursor, signal: AbortSignal): Promise<RestCursor | null> {
     const { watermarkField, watermarkOverlap } = this.#options
     if (watermarkField !== undefined) {
-      const reached = end.top === null ? null : notAfter(end.top, this.#clock.now())
+      const reached = end.top === null ? null : notAfter(end.top, end.began)
       const since = reached === null ? null : stepBack(reached, watermarkOverlap)
       return beginningOf({ ...end, pass: end.pass + 1, since, known: end.seen })
     }
@@ -153,23 +160,56 @@ export class RestReader implements SourceReader {
   }
 
   async #readRange(from: RestCursor, to: RestCursor, signal: AbortSignal): Promise<ReadResult> {
-    const isRange = from.pass === to.pass && from.step <= to.step && !this.#isOfOtherPaging(from)
+    const isRange = from.pass === to.pass && from.step <= to.step && !this.#isOfOtherStream(from)
     const start = isRange ? await this.#standAt(from, signal) : null
     if (start === null) {
-      // What is lost with it comes again in the next pass, which this reader begins.
-      this.#lost = from
+      // What is lost with it comes again in the next pass, which this reader begins. Another stream's has no place in it.
+      if (!this.#isOfOtherStream(from)) {
+        this.#lost ??= from
+      }
       return { kind: 'gone', reason: 'The other system does not have the page any more.' }
     }
     const records: SourceRecord[] = []
+    const missing = sentBetween(from, to)
     for (let { page, cursor } = start; ; page = await this.#api.fetchPage(cursor, signal)) {
       const end = cursor.step === to.step ? to.skip : ALL.end
       const stretch = readStretch(page, cursor, this.#options, { ...ALL, end })
       records.push(...stretch.records)
+      for (const record of stretch.records) {
+        missing.delete(sightingOfRecord(record).identity)
+      }
       cursor = stretch.to
       if (cursor.isEnd || cursor.step > to.step || isAt(cursor, to)) {
+        records.push(...(await this.#findMoved(from, missing, signal)))
         return { kind: 'page', from: cursorText(from), to: cursorText(to), records }
       }
     }
+  }
+
+  /**
+   * What lay in a range and lies unchanged elsewhere in its pass: with a watermark nothing else gives it again. What
+   * has changed comes by its watermark, and what is found nowhere is gone.
+   */
+  async #findMoved(
+    from: RestCursor,
+    missing: Map<string, string>,
+    signal: AbortSignal,
+  ): Promise<SourceRecord[]> {
+    const found: SourceRecord[] = []
+    let cursor = beginningOf({ ...from, known: '' })
+    while (missing.size > 0 && !cursor.isEnd) {
+      const page = await this.#api.fetchPage(cursor, signal)
+      const { records, to } = readStretch(page, cursor, this.#options, ALL)
+      for (const record of records) {
+        const { identity, content } = sightingOfRecord(record)
+        if (missing.get(identity) === content) {
+          found.push(record)
+        }
+        missing.delete(identity)
+      }
+      cursor = to
+    }
+    return found
   }
 
   async #standAt(from: RestCursor, signal: AbortSignal): Promise<Standing | null> {
@@ -209,25 +249,31 @@ export class RestReader implements SourceReader {
   }
 
   #first(): RestCursor {
-    return beginningOf({ pass: 0, by: this.#options.paging, since: null, top: null, known: '' })
+    return beginningOf({ ...this.#named(), pass: 0, since: null, top: null, known: '' })
+  }
+
+  #named(): Pick<RestCursor, 'by' | 'of'> {
+    return { by: this.#options.paging, of: this.#stream }
   }
 
   #mustAskAgain(cursor: RestCursor): boolean {
-    return this.#lost !== null || this.#isOfOtherPaging(cursor)
+    return this.#lost !== null || this.#isOfOtherStream(cursor)
   }
 
-  #isOfOtherPaging(cursor: RestCursor): boolean {
-    return cursor.by !== this.#options.paging
+  #isOfOtherStream(cursor: RestCursor): boolean {
+    return cursor.of !== this.#stream
   }
 
-  /** The pass of a cursor from its beginning, as another one. */
+  /** The pass of a cursor from its beginning, as another one. How far another stream was read says nothing of this one. */
   #again(cursor: RestCursor): RestCursor {
     const { pass, since, top } = cursor
+    if (this.#isOfOtherStream(cursor)) {
+      return beginningOf({ ...this.#named(), pass: pass + 1, since: null, top: null, known: '' })
+    }
     const lost = this.#lost
-    this.#lost = null
     return beginningOf({
       pass: pass + 1,
-      by: this.#options.paging,
+      ...this.#named(),
       since: lost === null ? since : lost.since,
       top,
       known: lost === null ? cursor.known : '',
@@ -247,6 +293,10 @@ type ReadOn =
 interface Standing {
   readonly page: RestPage
   readonly cursor: RestCursor
+}
+
+function sightingOfRecord({ identity, fields }: SourceRecord): Sighting {
+  return sightingOf(identity, JSON.stringify(fields ?? null))
 }
 
 function isAt(cursor: RestCursor, { step, skip }: RestCursor): boolean {

@@ -3,6 +3,7 @@
  *
  * Invariant: options that contradict each other are refused when the sync is saved, and named.
  */
+import { hash } from 'node:crypto'
 import { z } from 'zod'
 import { parsePath } from '../../../domain/mapping-path.ts'
 import { choiceSetting, countSetting, settingsObject, textSetting } from '../../settings.ts'
@@ -120,6 +121,23 @@ function describeProblems(options: Shape): string[] {
     problems.push(`The parameter ${JSON.stringify(twice)} must only be named once.`)
   }
   return problems
+}
+
+/** Settings that change how much is read at a time or again, and not what. */
+const ASIDE: ReadonlySet<string> = new Set(['watermarkOverlap', 'maxPages', 'requestDeadlineMs'])
+/** Where pages are counted it is part of what a number means. */
+const SIZES: ReadonlySet<string> = new Set(['size', 'sizeParameter'])
+
+/** Names a stream: the same for the same path and settings, in whatever order they were written. */
+export function nameStream({ pathname }: URL, options: RestStreamOptions): string {
+  const told = Object.entries({ ...options, query: sorted(options.query ?? {}) }).filter(
+    ([name]) => !ASIDE.has(name) && (options.paging === 'PAGE' || !SIZES.has(name)),
+  )
+  return hash('sha256', JSON.stringify([pathname, sorted(Object.fromEntries(told))]), 'base64url')
+}
+
+function sorted(given: Readonly<Record<string, unknown>>): [string, unknown][] {
+  return Object.entries(given).sort(([a], [b]) => (a < b ? -1 : 1))
 }
 
 export function firstPageOf({ firstPage, counting }: RestStreamOptions): number {

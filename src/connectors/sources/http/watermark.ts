@@ -4,7 +4,7 @@
  * Invariant: nothing is rounded up. What is taken off loses digits downwards, so that more is read and never less.
  */
 import type { JsonValue } from '../../../domain/json.ts'
-import { type Instant, instantAt, parseInstant } from '../../../runtime/clock.ts'
+import { instantAt, parseInstant } from '../../../runtime/clock.ts'
 
 const WHOLE_NUMBER = /^\d{1,40}$/
 
@@ -45,10 +45,14 @@ export function stepBack(watermark: string, overlap: number): string {
   return instantAt(Math.max(instant.getTime() - overlap * 1_000, 0)).toISOString()
 }
 
-/** A record from the future must not make the source ask for nothing but the future. */
-export function notAfter(watermark: string, now: Instant): string {
-  const instant = parseInstant(watermark)
-  return instant !== null && instant.getTime() > now.getTime() ? now.toISOString() : watermark
+/**
+ * A time no later than the moment: what changed after a pass was begun may lie before the place where it was read, and
+ * a record may be from the future. Numbers tell no moment.
+ */
+export function notAfter(watermark: string, moment: string | null): string {
+  const isLater =
+    moment !== null && parseInstant(watermark) !== null && compareWatermarks(watermark, moment) > 0
+  return isLater ? moment : watermark
 }
 
 /** Nine digits: what lies below the millisecond that an instant keeps. */
