@@ -158,7 +158,7 @@ export class PostgresSession {
     this.#refuseWhenOver()
     beforeSend?.()
     const rows = await this.#settle(statement, () =>
-      this.#client.unsafe(text, [...values], values.length > 0 ? { prepare: true } : {}).values(),
+      this.#client.unsafe(text, [...values], oneStatement(values.length > 0)).values(),
     )
     return dense(rows as unknown as readonly TextRow[])
   }
@@ -228,6 +228,12 @@ export class PostgresSession {
     }
   }
 }
+
+/**
+ * The extended protocol, also where there are no values: the simple one takes several statements in one text, and a
+ * query that changes how the server reads literals could end the read-only transaction that it stands in.
+ */
+const oneStatement = (prepare: boolean) => ({ prepare, simple: false }) as object
 
 /** After an answer that broke off the driver leaves as many holes in front of the next one. */
 function dense(rows: readonly TextRow[]): readonly TextRow[] {

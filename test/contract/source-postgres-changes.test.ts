@@ -139,3 +139,23 @@ describe('rows of a postgres source that are committed late', () => {
     }
   })
 })
+
+describe('a postgres source that was restored or failed over', () => {
+  it('XID: starts over, in the next generation, behind a transaction that its server has not come to', async () => {
+    const table = await people(
+      'id int primary key, seen xid8 not null default pg_current_xact_id()',
+      'insert into $t values (1)',
+    )
+    const options = { cursorColumn: 'seen', lateCommits: 'XID' }
+    await using(openStream(`public.${table}`, options), async (reader) => {
+      const page = await readPage(reader, null, 9)
+      const { behind, ...cursor } = JSON.parse(page?.to ?? '{}')
+      const ahead = JSON.stringify({ ...cursor, behind: ['99999999999', '1'] })
+      const again = await readPage(reader, ahead, 9)
+      expect(again?.from).toBe(JSON.stringify({ ...cursor, generation: 1, behind: null }))
+      expect(idsOf(again)).toEqual(['1'])
+      expect(JSON.parse(again?.to ?? '{}')).toEqual({ ...cursor, generation: 1, behind })
+      expect(await readPage(reader, again?.to ?? null, 9)).toBeNull()
+    })
+  })
+})

@@ -226,6 +226,20 @@ describe('a postgres source', () => {
     expect(await world().run(`select * from ${table}`)).toEqual([])
   })
 
+  it('does not let a query read its own literals anew and end the read-only transaction', async () => {
+    const table = await people(TIMED, `insert into $t (id) values (1)`)
+    // With standard_conforming_strings off, the literal of a backslash goes on to the next quote.
+    const query = `select id, updated_at from ${table}
+      where set_config('standard_conforming_strings', 'off', false) = 'off'
+      and 'x' <> '\\' and '' <> ') as stream; commit; begin read write; delete from ${table}; commit;
+        select 1 from (select 1 as id, now() as updated_at --' offset 0`
+    const options = { query, keyColumns: ['id'], lateCommits: 'IGNORE' }
+    await using(openStream('people', options), async (reader) => {
+      await expect(readPage(reader, null, 1)).rejects.toThrow('42601')
+    })
+    expect(await world().run(`select id from ${table}`)).toHaveLength(1)
+  })
+
   it('starts over, in the next generation, at a cursor of another stream, and says that its ranges are gone', async () => {
     const table = await people(
       TIMED,

@@ -5,7 +5,8 @@
  * to the newest row that is seen passes those that are still on their way. So nothing at or past a horizon is read:
  *
  *   XID  the cursor column holds the id of the transaction that wrote the row. The horizon is the oldest transaction
- *        that is still open in the very snapshot of the read: all before it are seen or rolled back. Nothing is lost.
+ *        that is still open in the very snapshot of the read: all before it are seen or rolled back. Nothing is lost, as long
+ *        as the ids go on: a server with another history (restored, failed over) may give ids of before again.
  *   LAG  the cursor column holds a time. The horizon is the earliest of: now less `lagMs`; the start of any transaction
  *        of this database that is open and has written; the start of one that is open and has not, but no more than
  *        `holdMs` back; the oldest prepared transaction's preparation less `lagMs`. What is open is looked up before
@@ -26,6 +27,8 @@ export interface Horizon {
   readonly condition: ((place: string, given: string) => string) | null
   /** That a row is never in front of any horizon. */
   readonly neverReached: ((place: string) => string) | null
+  /** Asks whether a place (`$1`) is of a history that this server does not have; null: places do not tell. */
+  readonly foreignText: string | null
 }
 
 const XID8 = 5069
@@ -46,7 +49,7 @@ export function pickHorizon(cursor: CursorPlace, options: PostgresStreamOptions)
   const mode = options.lateCommits ?? (cursor.oid === XID8 ? 'XID' : 'LAG')
   switch (mode) {
     case 'IGNORE':
-      return { ask: null, condition: null, neverReached: null }
+      return { ask: null, condition: null, neverReached: null, foreignText: null }
     case 'XID':
       if (cursor.oid !== XID8) {
         throw new ConnectorError(
@@ -78,6 +81,8 @@ const XID_HORIZON: Horizon = {
   // No transaction of this server has had such an id yet: the row was brought here from another one.
   neverReached: (place) =>
     `${place} >= pg_catalog.pg_snapshot_xmax(pg_catalog.pg_current_snapshot())`,
+  foreignText: `/* postgres-source.isForeign */
+select $1::text::xid8 >= pg_catalog.pg_snapshot_xmax(pg_catalog.pg_current_snapshot())`,
 }
 
 function lagHorizon(type: number, options: PostgresStreamOptions): Horizon {
@@ -94,6 +99,7 @@ function lagHorizon(type: number, options: PostgresStreamOptions): Horizon {
     },
     condition: (place, given) => `${place} < ${inZone(type, given, cursorTimeZone)}`,
     neverReached: (place) => `${place} = 'infinity'`,
+    foreignText: null,
   }
 }
 

@@ -107,8 +107,22 @@ export class PostgresReader implements SourceReader {
     return stream === digest && (behind === null || behind.length === places.length)
   }
 
-  async #readOn(from: PostgresCursor, limit: number, signal: AbortSignal): Promise<ReadResult> {
+  /** Ids behind a place that the server has not come to are given anew, and would never be read. */
+  async #startOverWhenForeign(cursor: PostgresCursor, bounds: Bounds): Promise<PostgresCursor> {
+    const { foreignText } = this.#options.plan.horizon
+    const [place] = cursor.behind ?? []
+    if (foreignText === null || place === undefined) {
+      return cursor
+    }
+    const [row] = await this.#session.query({ ...bounds, text: foreignText, values: [place] })
+    return row?.[0] === 't'
+      ? { ...cursor, generation: cursor.generation + 1, behind: null }
+      : cursor
+  }
+
+  async #readOn(resolved: PostgresCursor, limit: number, signal: AbortSignal): Promise<ReadResult> {
     const bounds = this.#bounds(signal)
+    const from = await this.#startOverWhenForeign(resolved, bounds)
     for (;;) {
       const isFresh = this.#horizon === null
       this.#horizon ??= (await this.#options.plan.horizon.ask?.(this.#session, bounds)) ?? null
