@@ -61,6 +61,9 @@ describe('who a contact is', () => {
     })
     const byPhone = await openBrevo(standIn, { identifiedBy: 'SMS', onPhoneProblem: 'OMIT' })
     expect(byPhone.identityOf({ attributes: { SMS: '0049 170 1234567' } })).toBe('+491701234567')
+    expect(byPhone.identityOf({ attributes: { SMS: 491701234567 } })).toBe(
+      byPhone.identityOf({ attributes: { SMS: '491701234567' } }),
+    )
     expect(await sendOne(byPhone, { attributes: { SMS: '+491701234567' } })).toMatchObject({
       kind: 'written',
     })

@@ -103,6 +103,8 @@ describe('what an import carries', () => {
   })
 
   it('is not sent when it is too large, but in parts', async () => {
+    // Six megabytes take a busy machine more than a second.
+    writer = await openBrevo(standIn, { ...IMPORT, requestDeadlineMs: 30_000 })
     const FIRSTNAME = 'x'.repeat(200_000)
     const records = toOutgoing(
       ...Array.from({ length: 41 }, (_, n) => ({
@@ -163,6 +165,9 @@ describe('what became of an import', () => {
     ['a row without a heading', 'a@example.com', ['rejected', 'written']],
     ['the whole row, with commas', 'ID,EMAIL\n7,"A@Example.com"', ['rejected', 'written']],
     ['only a heading', 'EMAIL', ['written', 'written']],
+    ['nothing at all', '', ['unknown', 'unknown']],
+    ['an error in the place of a file', '{"message":"File expired"}', ['unknown', 'unknown']],
+    ['words in the place of a file', 'Link expired', ['unknown', 'unknown']],
     ['a row that nobody sent', 'EMAIL\nzoe@example.com', ['unknown', 'unknown']],
     ['a row of ours and one that nobody sent', 'a@example.com\n17', ['rejected', 'unknown']],
   ])('is read from duplicates that are listed as %s', async (_, file, kinds) => {
@@ -264,6 +269,14 @@ describe('an import whose answer was lost', () => {
     expect(found?.kind === 'unknown' && found.reason).toMatch(/import 101 .*support cancel it/)
     standIn.processes.finish(101)
     expect(await findOpen(writer)).toEqual({ kind: 'absent' })
+  })
+
+  it.each(['suspended', 'Queued', undefined])('may land with the status %s', async (status) => {
+    const process = standIn.processes.begin()
+    process.isStuck = true
+    Object.assign(process, { status })
+    expect(await findOpen(writer)).toEqual(unknown)
+    expect(await writer.takeTurn(1)).toMatchObject({ kind: 'wait' })
   })
 
   it('is not what else goes on in the account', async () => {

@@ -47,7 +47,8 @@ export function identityOf({ identifiedBy, phoneCountry }: BrevoObjectOptions, f
       return readExtId(fields['extId'])
     default: {
       const phone = attributesOf(fields)['SMS']
-      return typeof phone === 'string' ? normalisePhone(phone, phoneCountry) : null
+      const isRead = typeof phone === 'string' || typeof phone === 'number'
+      return isRead ? normalisePhone(String(phone), phoneCountry) : null
     }
   }
 }

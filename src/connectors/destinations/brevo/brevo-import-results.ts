@@ -90,12 +90,14 @@ export function reconcile(
   const listed = new Map<string, string>()
   let hasStrangers = false
   for (const { kind, rows } of files) {
+    // Empty, or an error in the place of a file: it says of no row that it is well.
+    hasStrangers ||= rows.length === 0
     for (const [index, row] of rows.entries()) {
       const address = row.map((cell) => cell.trim().toLowerCase()).find((cell) => known.has(cell))
       if (address !== undefined) {
         listed.set(address, kind)
-      } else if (index > 0 || row.some((cell) => cell.includes('@'))) {
-        hasStrangers = true // it is not the heading
+      } else if (index > 0 || !isHeading(row)) {
+        hasStrangers = true
       }
     }
   }
@@ -109,6 +111,13 @@ export function reconcile(
       : { kind: 'written', remoteId: null }
   })
 }
+
+/** Names a column for addresses, and holds none. */
+function isHeading(row: readonly string[]): boolean {
+  return row.some((cell) => HEADING.test(cell)) && !row.some((cell) => cell.includes('@'))
+}
+
+const HEADING = /^\s*e-?mail(?:[ _-]?address)?\s*$/i
 
 function describeListed(kind: string): string {
   return kind === 'invalid_emails'

@@ -24,6 +24,8 @@ const PROCESSES_PATH = '/processes'
 /** The newest ones, as many as one answer holds: an open one is not older. */
 export const PROCESS_LIST_PATH = `${PROCESSES_PATH}?limit=50&sort=desc`
 const OPEN_STATUSES: ReadonlySet<unknown> = new Set(['queued', 'in_process', 'processing'])
+/** Whatever else is said of an import, it may still land. */
+const OVER_STATUSES: ReadonlySet<unknown> = new Set(['completed', 'failed', 'cancelled'])
 /** Contacts that are looked for where an import says nothing of its rows. */
 const MAX_SAMPLE = 10
 
@@ -86,7 +88,7 @@ export function readOpenImports(reply: BrevoReply): readonly string[] | Unanswer
 }
 
 function isOpenImport({ name, status }: JsonObject): boolean {
-  return String(name).startsWith('IMPORTUSER') && OPEN_STATUSES.has(status)
+  return String(name).startsWith('IMPORTUSER') && !OVER_STATUSES.has(status)
 }
 
 export function describeOpen(ids: readonly string[]): string {
@@ -110,7 +112,7 @@ async function readState(given: ImportsOptions, look: Look): Promise<ImportState
   if (OPEN_STATUSES.has(status)) {
     return { kind: 'running' }
   }
-  if (deliveryKeys.length === 0 && typeof status === 'string') {
+  if (deliveryKeys.length === 0 && OVER_STATUSES.has(status)) {
     return { kind: 'finished', outcomes: [] } // who asks only wants to know whether it is over
   }
   switch (status) {
