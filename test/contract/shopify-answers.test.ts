@@ -242,6 +242,7 @@ describe('protected data', () => {
   it.each<[Protected, readonly string[]]>([
     ['name', ['firstName', 'lastName']],
     ['address', ['address']],
+    ['addressLines', ['address']],
   ])(
     '%s of which nobody can tell whether it is hidden is left out, not null',
     async (data, names) => {

@@ -8,7 +8,8 @@ export const API_VERSIONS = ['2026-07', '2026-10'] as const
 export type ApiVersion = (typeof API_VERSIONS)[number]
 
 /** Data that Shopify shows only to apps that it has approved for it. */
-export const PROTECTED = ['email', 'phone', 'name', 'address'] as const
+/** Of an address, all of it or its lines one by one. */
+export const PROTECTED = ['email', 'phone', 'name', 'address', 'addressLines'] as const
 export type Protected = (typeof PROTECTED)[number]
 
 export interface ShopBehaviour {
@@ -162,15 +163,27 @@ export class AdminResolvers {
       shown['customer'] = customer ? this.#show('customers', customer) : null
     }
     for (const [field, data] of Object.entries(DATA_OF_FIELD)) {
-      if (field in shown && this.#behaviour.denied.has(data)) {
-        shown[field] = () => {
-          throw denied(`This app is not approved to use the ${field} field.`)
-        }
-      } else if (field in shown && this.#behaviour.redacted.has(data)) {
-        shown[field] = null
+      if (field in shown) {
+        shown[field] = this.#protect(field, data, shown[field])
       }
     }
     return shown
+  }
+
+  #protect(field: string, data: Protected, value: unknown): unknown {
+    const { denied: refused, redacted } = this.#behaviour
+    if (refused.has(data)) {
+      return () => {
+        throw denied(`This app is not approved to use the ${field} field.`)
+      }
+    }
+    if (redacted.has(data)) {
+      return null
+    }
+    const hasHiddenLines = data === 'address' && redacted.has('addressLines') && value != null
+    return hasHiddenLines
+      ? Object.fromEntries(Object.keys(value).map((line) => [line, null]))
+      : value
   }
 }
 

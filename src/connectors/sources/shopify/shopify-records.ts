@@ -115,7 +115,10 @@ const witnessShape = {
   withEmail: witnessesOf(z.object({ defaultEmailAddress: z.unknown() })),
   withPhone: witnessesOf(z.object({ defaultPhoneNumber: z.unknown() })),
   oldest: witnessesOf(
-    z.object({ firstName: textOrNull, lastName: textOrNull, defaultAddress: z.unknown() }),
+    z.object({
+      ...{ firstName: textOrNull, lastName: textOrNull },
+      defaultAddress: z.object({ city: textOrNull }).nullable(),
+    }),
   ),
 }
 
@@ -205,7 +208,8 @@ function readWitnesses({ withEmail, withPhone, oldest }: Witnesses): Shown {
     email: isShown(emails, 'e-mail addresses'),
     phone: isShown(phones, 'telephone numbers'),
     name: oldest.nodes.some(({ firstName, lastName }) => firstName !== null || lastName !== null),
-    address: oldest.nodes.some(({ defaultAddress }) => defaultAddress !== null),
+    // Its lines may be hidden one by one.
+    address: oldest.nodes.some(({ defaultAddress }) => defaultAddress?.city != null),
     customers: oldest.nodes.length > 0,
   }
 }
@@ -237,7 +241,7 @@ function customerRecord(node: Customer, shown: Shown): JsonObject {
     ...fieldsIf(shown.name || lastName !== null, { lastName }),
     ...fieldsIf(shown.email || defaultEmailAddress !== null, emailFields(defaultEmailAddress)),
     ...fieldsIf(shown.phone || defaultPhoneNumber !== null, phoneFields(defaultPhoneNumber)),
-    ...fieldsIf(shown.address || defaultAddress !== null, {
+    ...fieldsIf(shown.address || hasLines(defaultAddress), {
       address: addressFields(defaultAddress),
     }),
     amountSpent: node.amountSpent.amount,
@@ -288,6 +292,10 @@ function consentFields(
   }
 }
 
+function hasLines(address: Customer['defaultAddress']): boolean {
+  return address !== null && Object.values(address).some((line) => line !== null)
+}
+
 function addressFields(address: Customer['defaultAddress']): JsonObject | null {
   if (address === null) {
     return null
@@ -311,7 +319,7 @@ function orderRecord(node: Order, shown: Shown): JsonObject {
     }),
     ...fieldsIf(shown.email || email !== null, { email }),
     ...fieldsIf(shown.phone || phone !== null, { phone }),
-    ...fieldsIf(shown.address || shippingAddress !== null, {
+    ...fieldsIf(shown.address || hasLines(shippingAddress), {
       shippingAddress: addressFields(shippingAddress),
     }),
     ...priceFields(node),
