@@ -14,7 +14,7 @@ const MAX_AT_ONCE = 16
 const MAX_OF_WORKSPACE = 4
 const MAX_WAITING = 500
 /** One document may ask for many: they take no places from others. */
-const MAX_WAITING_OF_WORKSPACE = 20
+const MAX_WAITING_OF_WORKSPACE = 100
 
 /** The time was over before the other system had answered. */
 export class OutOfTime extends Error {

@@ -147,6 +147,7 @@ describe('a postgres source that was restored or failed over', () => {
       'insert into $t values (1)',
     )
     const options = { cursorColumn: 'seen', lateCommits: 'XID' }
+    await world().othersEnded()
     await using(openStream(`public.${table}`, options), async (reader) => {
       const page = await readPage(reader, null, 9)
       const { behind, ...cursor } = JSON.parse(page?.to ?? '{}')

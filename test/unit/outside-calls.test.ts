@@ -81,13 +81,13 @@ describe('a call of another system', () => {
     const answered = createSignal()
     const wait = (workspaceId: string) =>
       errorOf(calls.within({ ...LIMITS, workspaceId }, () => answered.reached))
-    // Four are under way, and twenty wait; of the process's places, all are taken.
+    // Four are under way, and a hundred wait; of the process's places, all are taken.
     const own = Array.from({ length: 500 }, () => wait('a'))
     const others = ['b', 'c', 'd'].flatMap((id) => Array.from({ length: 4 }, () => wait(id)))
     const late = wait('e')
     answered.reach()
     const refused = (await Promise.all(own)).filter((error) => error instanceof Busy)
-    expect(refused).toHaveLength(500 - 24)
+    expect(refused).toHaveLength(500 - 104)
     expect(new Set([...(await Promise.all(others)), await late])).toEqual(new Set([null]))
   })
 })
