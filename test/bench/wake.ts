@@ -10,6 +10,7 @@ import { type ApiClient, createApiClient } from '../../src/client/api-client.ts'
 import { RunProgressSubscription, RunSyncMutation } from '../../src/client/documents.ts'
 import { readConfig } from '../../src/config.ts'
 import { makeFileSync } from '../support/deployment.ts'
+import { LOCAL_ENVIRONMENT } from '../support/local-client.ts'
 import { createWorkspaceToken, type StartedProcess, startScript } from '../support/processes.ts'
 import { startPostgres, startRedis } from '../support/services.ts'
 import { median, percentile, report } from './figures.ts'
@@ -29,6 +30,7 @@ export async function benchWake(): Promise<boolean> {
   const environment = {
     ...{ DATABASE_URL: postgres.url, REDIS_URL: redis.url, LOG_LEVEL: 'warn', PORT: '0' },
     ...{ CREDENTIALS_KEY: Buffer.alloc(32, 1).toString('base64'), FILE_ROOT: directory },
+    ...LOCAL_ENVIRONMENT,
   }
   const started: StartedProcess[] = []
   const readAtMs = new Map<string, number>()
