@@ -1,6 +1,6 @@
 /**
  * What all processes together let through to other people's systems: token buckets, which hold what a connection
- * may spend, and a circuit for each host, which leaves one alone that is dead.
+ * may spend, and circuits, each of a connection with one host, which leave alone what is dead.
  *
  * Invariants: a call is let through by its circuit and all of its buckets, or nothing of it is taken; who is let
  * through by one process has been counted for all. It only ever delays, and nothing correct rests on it. So what it
@@ -23,7 +23,7 @@ export interface LimitedToll {
 }
 
 export type Passage =
-  /** Everything was taken. `isSuspect`: calls to the host have died since the last one that was answered. */
+  /** Everything was taken. `isSuspect`: calls through the circuit have died since the last one that was answered. */
   | { readonly kind: 'go'; readonly isSuspect: boolean }
   /**
    * Nothing was taken. Worth asking again after `waitMs`, 1 at least: the longest of what holds it up. `held`: the
@@ -33,14 +33,14 @@ export type Passage =
 
 /** No method rejects: with Redis out of reach the process counts for itself. */
 export interface Limiter {
-  /** Each bucket at most once. */
-  pass(host: string, tolls: readonly LimitedToll[]): Promise<Passage>
+  /** `circuit`: its name, unique among all connections. Each bucket at most once. */
+  pass(circuit: string, tolls: readonly LimitedToll[]): Promise<Passage>
   /** There are no more than `available` tokens in the bucket. There may be fewer: it is never filled by this. */
   lower(bucket: LimitedBucket, available: number): Promise<void>
   /** Nothing is taken from the bucket for so long. It never cuts an earlier block short. */
   block(bucket: LimitedBucket, forMs: number): Promise<void>
-  /** How a call to the host went. */
-  note(host: string, went: 'answered' | 'dead'): Promise<void>
+  /** How a call through the circuit went. */
+  note(circuit: string, went: 'answered' | 'dead'): Promise<void>
 }
 
 /**

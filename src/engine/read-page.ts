@@ -8,7 +8,7 @@ import { ConnectorError } from '../connectors/connector.ts'
 import type { ReadRequest, ReadResult, SourceReader } from '../connectors/source.ts'
 import { decideCallWait } from '../domain/retry.ts'
 import type { Clock } from '../runtime/clock.ts'
-import type { Random } from '../runtime/random.ts'
+import { drawChance, type Random } from '../runtime/random.ts'
 import { atStep, unlessStopped } from './attempt-stop.ts'
 
 export interface ReadContext {
@@ -29,8 +29,9 @@ export async function readPage(
       try {
         return await read()
       } catch (error) {
-        const chance = (random.bytes(1)[0] ?? 0) / 255
-        const waitMs = mayPass(error) ? decideCallWait(tries, error.retryAfterMs, chance) : null
+        const waitMs = mayPass(error)
+          ? decideCallWait(tries, error.retryAfterMs, drawChance(random))
+          : null
         if (waitMs === null) {
           throw error
         }
