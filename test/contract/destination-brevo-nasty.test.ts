@@ -244,15 +244,12 @@ const tests: Readonly<Record<(typeof NASTY)[number], () => Promise<void>>> = {
   'a finished import says nothing of its rows': async () => {
     standIn.processes.telling = 'nothing'
     const writer = await openBrevo(standIn, IMPORT)
-    const records = toOutgoing({ email }, { email: 'bob@example.com' })
-    expect(await importAll(writer, records)).toMatchObject({
-      outcomes: [{ kind: 'written' }, { kind: 'written' }],
-    })
-    standIn.processes.disliked.add('new@example.com')
-    const fresh = toOutgoing({ email }, { email: 'new@example.com' })
-    expect(await importAll(writer, fresh)).toMatchObject({
-      outcomes: [{ kind: 'unknown' }, { kind: 'unknown' }],
-    })
+    // Both may be there from before: that says nothing of this import.
+    const records = () => toOutgoing({ email }, { email: 'bob@example.com' })
+    const silent = { kind: 'unknown', reason: expect.stringContaining('path RECORD') }
+    expect(await importAll(writer, records())).toMatchObject({ outcomes: [silent, silent] })
+    standIn.processes.disliked.add(email)
+    expect(await importAll(writer, records())).toMatchObject({ outcomes: [silent, silent] })
   },
 
   'imports that run beside each other get stuck, and a merge deletes a contact': async () => {

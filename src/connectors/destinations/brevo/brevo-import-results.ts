@@ -124,9 +124,3 @@ function describeListed(kind: string): string {
     ? 'Brevo did not import the record: it lists its address as invalid (invalid_emails).'
     : `Brevo did not import the record: it lists it under ${kind.replace(/[^\w-]/g, '')}.`
 }
-
-/** Keys spread over all of them. */
-export function pickSample(deliveryKeys: readonly string[], most: number): readonly string[] {
-  const step = Math.max(1, Math.ceil(deliveryKeys.length / most))
-  return deliveryKeys.filter((_, index) => index % step === 0)
-}
